@@ -1,0 +1,8 @@
+/* Every backend, in the order of `list backends`. A new backend is one row here.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "backend.h"
+
+const struct nm_backend_ops *const nm_backend_table[] = {
+    NULL,
+};

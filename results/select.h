@@ -1,0 +1,86 @@
+/* Reading the store: SELECT words -> cells with their trials.
+ *
+ * SELECT = `key=value` words (and-ed; shell globs in values): nas= firmware= volume= kind=
+ * protocol= workload= phase= run= campaign= since= source=measured|imported. Default: newest
+ * firmware of each NAS, its newest campaign, its newest round. Trials whose key conditions differ
+ * are never pooled: they are separate cells (same names, other conditions).
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef NM_SELECT_H
+#define NM_SELECT_H
+
+#include "store.h"
+
+/* A stored trial; strings are owned by the result set. */
+struct nm_trial {
+    int64_t id;
+    const char *run; /* run id of its session */
+    uint32_t round, pass, group_order;
+    enum nm_status status;
+    enum nm_reason reason;
+    const char *raw, *message;
+    uint64_t start_utc_ns, duration_ns, bytes, files, operations, cpu_ns;
+    const char *flags;
+    const char *source, *source_text;
+    struct nm_metrics metrics;
+};
+
+enum nm_cell_status { /* of a whole cell */
+                      NM_CELL_OK,
+                      NM_CELL_PARTIAL, /* some trials succeeded */
+                      NM_CELL_FAILED,
+                      NM_CELL_NA,
+                      NM_CELL_UNSUPPORTED,
+                      NM_CELL_MISSING,
+                      NM_CELL_TOO_SHORT,
+                      NM_CELL_ABORTED,
+};
+const char *nm_cell_status_name(enum nm_cell_status status);
+
+/* One cell: target x workload x phase under one set of key conditions. */
+struct nm_cell {
+    const char *nas, *firmware, *firmware_date;
+    int64_t campaign_id;
+    const char *volume, *kind, *label, *interface;
+    int volume_position;
+    const char *protocol, *workload, *phase;
+    int phase_index;
+    bool phase_writes;
+    const char *conditions_hash;            /* of the key conditions */
+    const struct nm_conditions *conditions; /* of its newest trial */
+    struct nm_trial *trials;
+    size_t n_trials;
+    /* derived */
+    enum nm_cell_status status;
+    size_t n_ok;
+    double bytes_per_s; /* geometric mean over ok trials; NAN when there is none */
+    double min_bytes_per_s, max_bytes_per_s;
+    double files_per_s; /* geometric mean; NAN when not a file workload */
+    char flags[96];     /* union of the trials' flags */
+};
+
+struct nm_cells {
+    struct nm_cell *items;
+    size_t count;
+    void *arena; /* owns every string; private to select.c */
+};
+
+struct nm_select; /* parsed SELECT */
+
+int nm_select_parse(const char *const *words, size_t n_words, struct nm_select **ret_select,
+                    struct nm_error *err) NM_MUST_CHECK;
+/* One argument with several blank-separated words (compare). */
+int nm_select_parse_line(const char *line, struct nm_select **ret_select,
+                         struct nm_error *err) NM_MUST_CHECK;
+void nm_select_free(struct nm_select *select);
+
+/* Cells in display order: workload, protocol, volume position, phase index. */
+int nm_select_cells(struct nm_store *store, const struct nm_select *select,
+                    struct nm_cells **ret_cells, struct nm_error *err) NM_MUST_CHECK;
+void nm_cells_free(struct nm_cells *cells);
+
+/* Bins of one trial (bytes per bin); caller frees. */
+int nm_select_bins(struct nm_store *store, int64_t trial_id, uint64_t **ret_bins, size_t *ret_n,
+                   uint64_t *ret_bin_ns, struct nm_error *err) NM_MUST_CHECK;
+
+#endif

@@ -1,0 +1,71 @@
+/* The store: one SQLite file. SQL lives here and in results/store_*.c only.
+ *
+ * STRICT tables, foreign keys, user_version migrations, busy timeout before the first pragma, WAL
+ * on local file systems only. One transaction per trial. Opened only after the spawner was forked:
+ * no handle crosses a fork. Read-only opening never changes the file.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef NM_STORE_H
+#define NM_STORE_H
+
+#include "record.h"
+
+struct nm_store;
+
+enum nm_store_mode { NM_STORE_READ, NM_STORE_WRITE };
+
+/* Default path: $NASMARK_DB, else $XDG_DATA_HOME/nasmark/nasmark.db, else
+ * ~/.local/share/nasmark/nasmark.db. Heap. */
+char *nm_store_default_path(void);
+
+/* Opens or (NM_STORE_WRITE) creates. Refuses untouched: a file that is not ours, a newer schema. */
+int nm_store_open(const char *path, enum nm_store_mode mode, struct nm_store **ret_store,
+                  struct nm_error *err) NM_MUST_CHECK;
+void nm_store_close(struct nm_store *store);
+
+/* Finds or creates. A campaign is NAS name + firmware + canonical run text. */
+int nm_store_campaign(struct nm_store *store, const struct nm_nas_record *nas,
+                      const char *canonical_run, int64_t *ret_campaign_id,
+                      struct nm_error *err) NM_MUST_CHECK;
+
+/* Finds or creates the volume of a campaign's NAS and firmware; updates label, interface, position.
+ */
+int nm_store_volume(struct nm_store *store, int64_t campaign_id,
+                    const struct nm_volume_record *volume, int64_t *ret_volume_id,
+                    struct nm_error *err) NM_MUST_CHECK;
+
+/* Identity of what is behind volume x protocol: stored at first use; later a different one is
+ * -EEXIST (reason protected) with both texts in err. */
+int nm_store_check_identity(struct nm_store *store, int64_t volume_id, const char *protocol,
+                            const char *identity, struct nm_error *err) NM_MUST_CHECK;
+
+/* A session = one invocation. ret_run_id: 8 lower-case hex digits, printed to the user, unique in
+ * the file. client: JSON object text with what is known of the client, or NULL. plan_text: for the
+ * record, no secrets. */
+int nm_store_session_begin(struct nm_store *store, int64_t campaign_id, uint64_t seed,
+                           const char *order, const char *plan_text, const char *client,
+                           int64_t *ret_session_id, char ret_run_id[16],
+                           struct nm_error *err) NM_MUST_CHECK;
+int nm_store_session_end(struct nm_store *store, int64_t session_id, const char *outcome,
+                         struct nm_error *err) NM_MUST_CHECK;
+
+/* One transaction: trial, metrics, histograms, bins, conditions. */
+int nm_store_trial(struct nm_store *store, const struct nm_trial_record *trial,
+                   int64_t *ret_trial_id, struct nm_error *err) NM_MUST_CHECK;
+
+/* How many trials of a cell count already (status ok, unsupported, na, too_short; in `round`), and
+ * how many failed. */
+int nm_store_count(struct nm_store *store, int64_t campaign_id, uint32_t round, int64_t volume_id,
+                   const char *protocol, const char *workload, const char *phase,
+                   uint32_t *ret_done, uint32_t *ret_failed, struct nm_error *err) NM_MUST_CHECK;
+
+/* Highest round of a campaign so far; 0 for a fresh one. */
+int nm_store_round(struct nm_store *store, int64_t campaign_id, uint32_t *ret_round,
+                   struct nm_error *err) NM_MUST_CHECK;
+
+int nm_store_void_trial(struct nm_store *store, int64_t trial_id, const char *why,
+                        struct nm_error *err) NM_MUST_CHECK;
+int nm_store_note(struct nm_store *store, const char *run_id, const char *text,
+                  struct nm_error *err) NM_MUST_CHECK;
+
+#endif

@@ -1,0 +1,75 @@
+/* Commands of the program: one const row each in src/commands.c, one file each in src/commands/.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef NM_COMMAND_H
+#define NM_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum nm_exit {
+    NM_EXIT_OK = 0,
+    NM_EXIT_FAILED = 1, /* a trial failed, or a comparison regressed */
+    NM_EXIT_USAGE = 2,  /* usage, plan or database error */
+    NM_EXIT_UNPROVEN = 3,
+    NM_EXIT_NOT_COMPARABLE = 4,
+    NM_EXIT_SIGINT = 130,
+    NM_EXIT_SIGTERM = 143,
+};
+
+enum nm_arg_type {
+    NM_ARG_FLAG,   /* --again */
+    NM_ARG_VALUE,  /* --trials N */
+    NM_ARG_VALUES, /* may be repeated: --volume V */
+};
+
+/* One option of a command; --help, the man page and completion come from these rows. */
+struct nm_arg {
+    const char *name;  /* "trials" */
+    char short_name;   /* 'o' for -o, 0 = none */
+    const char *alias; /* "passes", NULL = none */
+    enum nm_arg_type type;
+    const char *metavar; /* "N" */
+    const char *help;
+};
+
+/* What stood on the command line, after the common options were taken out. */
+struct nm_arguments {
+    const struct nm_command *command;
+    const char *const *words; /* positional */
+    size_t n_words;
+    const char *const
+        *values[32]; /* parallel to command->args: values given, NULL-terminated list */
+    size_t n_values[32];
+    /* common to every command */
+    const char *db;          /* --db, NULL = default */
+    const char *credentials; /* --credentials FILE */
+    bool json, quiet;
+    bool color; /* resolved from --color, NO_COLOR and the terminal */
+    int argc;   /* the original vector, for scrubbing secrets */
+    char **argv;
+};
+
+struct nm_command {
+    const char *name;    /* "table" */
+    const char *syntax;  /* "[SELECT] [--by ROW] ..." */
+    const char *help;    /* one line */
+    const char *details; /* paragraphs for --help and the man page, or NULL */
+    const struct nm_arg *args;
+    size_t n_args;
+    size_t min_words, max_words; /* positional; max 0 with min 0 = none; SIZE_MAX = any number */
+    bool prints_data;            /* --json is meaningful */
+    int (*run)(const struct nm_arguments *arguments); /* returns an exit code */
+};
+
+extern const struct nm_command *const nm_command_table[]; /* NULL-terminated */
+
+/* Value of an option, NULL when absent (the last one given wins); flags give "". */
+const char *nm_arguments_get(const struct nm_arguments *arguments, const char *name);
+const char *const *nm_arguments_all(const struct nm_arguments *arguments, const char *name,
+                                    size_t *ret_n);
+
+/* "nasmark: TEXT" on stderr. */
+void nm_complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,51 @@
+/* Secrets: where they come from, where they stay, how they go away.
+ *
+ * Sources, first match wins: a credentials file (mode 0600; sections [host] or [host/share] with
+ * user, password, domain, chap_user, chap_secret, chap_target_user, chap_target_secret), the
+ * environment variable NASMARK_PASSWORD (only for URLs that name a user), a password in the URL, a
+ * prompt on a terminal. All secrets live in one mapping that is locked, excluded from core dumps
+ * and wiped on free. Processes: filled in before the spawner is forked; workers inherit it; nothing
+ * ever prints it.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef NM_CREDENTIALS_H
+#define NM_CREDENTIALS_H
+
+#include "error.h"
+#include "url.h"
+
+/* What a backend gets for one target. Strings point into the vault; NULL = not given. */
+struct nm_credentials {
+    const char *user, *password, *domain;
+    const char *chap_user, *chap_secret;
+    const char *chap_target_user, *chap_target_secret; /* mutual CHAP */
+};
+
+struct nm_vault;
+
+int nm_vault_new(struct nm_vault **ret_vault, struct nm_error *err) NM_MUST_CHECK;
+void nm_vault_free(struct nm_vault *vault); /* wipes */
+
+/* Reads a credentials file; refuses one that group or others can read. */
+int nm_vault_load(struct nm_vault *vault, const char *path, struct nm_error *err) NM_MUST_CHECK;
+
+/* Takes NASMARK_PASSWORD out of the environment (value wiped in place). */
+int nm_vault_take_environment(struct nm_vault *vault, struct nm_error *err) NM_MUST_CHECK;
+
+/* Takes over a password that stood in a URL (wipes and frees it). */
+int nm_vault_take_password(struct nm_vault *vault, const struct nm_url *url, char *password,
+                           struct nm_error *err) NM_MUST_CHECK;
+
+/* Credentials for url; asks on the terminal when a user is named, no password is known and
+ * may_prompt. No credentials at all is not an error: *ret is then all NULL (guest). */
+int nm_vault_find(struct nm_vault *vault, const struct nm_url *url, bool may_prompt,
+                  struct nm_credentials *ret, struct nm_error *err) NM_MUST_CHECK;
+
+/* Overwrites passwords inside argv in place (anything after "://" and before "@" with a colon, and
+ * values of --set *password*); call after parsing. */
+void nm_secrets_scrub_argv(int argc, char **argv);
+
+/* memset that the compiler keeps. */
+void nm_secrets_wipe(void *memory, size_t size);
+
+#endif

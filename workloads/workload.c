@@ -1,0 +1,59 @@
+/* What all workloads share: metric sets and the check of the table (workload.h).
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "workload.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+void nm_metrics_add(struct nm_metrics *set, const char *name, const char *unit,
+                    enum nm_better better, enum nm_summary summary, double value)
+{
+    struct nm_metric *metric;
+
+    if (!set || set->count == NM_METRICS_MAX)
+        return;
+    metric = &set->items[set->count++];
+    snprintf(metric->name, sizeof(metric->name), "%s", name);
+    snprintf(metric->unit, sizeof(metric->unit), "%s", unit);
+    metric->better = better;
+    metric->summary = summary;
+    metric->value = value;
+}
+
+const struct nm_metric *nm_metrics_get(const struct nm_metrics *set, const char *name)
+{
+    for (uint32_t i = 0; i < set->count; i++)
+        if (!strcmp(set->items[i].name, name))
+            return &set->items[i];
+    return NULL;
+}
+
+const struct nm_workload_ops *nm_workload_find(const char *name)
+{
+    for (size_t i = 0; nm_workload_table[i]; i++)
+        if (!strcmp(nm_workload_table[i]->name, name))
+            return nm_workload_table[i];
+    return NULL;
+}
+
+int nm_workload_table_check(struct nm_error *err)
+{
+    for (size_t i = 0; nm_workload_table[i]; i++) {
+        const struct nm_workload_ops *ops = nm_workload_table[i];
+
+        if (ops->unavailable)
+            continue;
+        if (!ops->parse || !ops->free || !ops->key || !ops->phases || !ops->volume || !ops->start ||
+            !ops->next_op || !ops->done_op || !ops->finish)
+            return nm_error_set(
+                err, -EINVAL, NM_REASON_INTERNAL,
+                "workload table: %s: a hook that every workload must have is missing", ops->name);
+        for (size_t k = 0; k < i; k++)
+            if (!strcmp(nm_workload_table[k]->name, ops->name))
+                return nm_error_set(err, -EINVAL, NM_REASON_INTERNAL,
+                                    "workload table: %s: name is not unique", ops->name);
+    }
+    return 0;
+}

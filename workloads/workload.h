@@ -1,0 +1,166 @@
+/* The contract between the engine and a workload.
+ *
+ * A workload is one const row (struct nm_workload_ops) in workloads/table.c. It is a generator of
+ * operations: pure given its seed, so it can be unit-tested without any storage. It never knows a
+ * protocol, a process or the database. One state machine per stream; the engine runs the streams in
+ * worker processes.
+ *
+ * A group (target x workload) runs its phases in order on the same files. Set-up and tear-down are
+ * phases too: same generator, same queue, outside the clock.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef NM_WORKLOAD_H
+#define NM_WORKLOAD_H
+
+#include "backend.h"
+#include "error.h"
+#include "options.h"
+#include "pattern.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define NM_METRICS_MAX 48
+#define NM_PHASES_MAX  40
+
+enum nm_better {
+    NM_BETTER_HIGHER,
+    NM_BETTER_LOWER,
+    NM_BETTER_NONE, /* informational */
+};
+
+enum nm_summary {
+    NM_SUMMARY_GEOMEAN, /* over trials; the default for rates */
+    NM_SUMMARY_MEDIAN,
+    NM_SUMMARY_BEST,
+    NM_SUMMARY_MAX,
+    NM_SUMMARY_MEAN,
+};
+
+struct nm_metric {
+    char name[32]; /* "files_per_s", "latency_p99" */
+    char unit[16]; /* "1/s", "ns", "B/s" */
+    enum nm_better better;
+    enum nm_summary summary;
+    double value;
+};
+
+struct nm_metrics {
+    uint32_t count;
+    struct nm_metric items[NM_METRICS_MAX];
+};
+
+void nm_metrics_add(struct nm_metrics *set, const char *name, const char *unit,
+                    enum nm_better better, enum nm_summary summary, double value);
+const struct nm_metric *nm_metrics_get(const struct nm_metrics *set, const char *name);
+
+enum nm_phase_role {
+    NM_PHASE_SETUP, /* before the first measured phase of a group; creates what the phases need */
+    NM_PHASE_MEASURED, /* one trial */
+    NM_PHASE_TEARDOWN, /* removes exactly what set-up and the phases created; missing things are no
+                          error */
+};
+
+struct nm_phase {
+    const char *name; /* "upload", "download", "write", "read"; cells and SELECT use it */
+    enum nm_phase_role role;
+    unsigned needs;   /* mask of NM_OP_MASK() */
+    bool writes;      /* data go to the target (direction of the table's columns) */
+    bool drop_caches; /* the engine drops client caches (and evicts, if asked) before this phase */
+    bool buffered;    /* local targets: through the page cache, like the original tool */
+};
+
+/* The part of the plan every workload sees. */
+struct nm_workload_context {
+    unsigned streams;        /* streams in this group */
+    unsigned depth;          /* per stream */
+    uint32_t block_bytes;    /* already resolved ("auto" is gone) */
+    bool flush_each_file;    /* flush = file */
+    bool verify_full;        /* verify = full: engine regenerates and compares each READ */
+    bool verify_size;        /* verify = size or full: sizes are checked after the clock */
+    bool on_blocks;          /* the target is a raw device, not files */
+    uint64_t capacity_bytes; /* raw device: size; files: free space; UINT64_MAX unknown */
+    uint32_t unit_bytes;     /* raw device: logical block; 1 for files */
+    uint64_t seed;           /* of this group in this pass */
+    const char *directory;   /* of this group below the target, "" on raw devices */
+    const char *source;      /* copy from this local directory, NULL = memory */
+    const char *destination; /* copy into this local directory, NULL = memory */
+    uint64_t nas_ram_bytes;  /* 0 = unknown */
+};
+
+enum nm_next {
+    NM_NEXT_OP,   /* *op is filled in: submit it */
+    NM_NEXT_WAIT, /* nothing to do before an operation completes or until *wait_until_ns */
+    NM_NEXT_DONE, /* no more; the phase ends when the queue is empty */
+};
+
+/* Where the bytes of a WRITE come from and where those of a READ belong: position in the group's
+ * data space (pattern.h). The engine fills buffers before submit and checks them after completion.
+ */
+#define NM_NO_PATTERN UINT64_MAX
+
+struct nm_workload; /* one parsed workload ("copy:1x2GB") with its options; owned by the plan */
+
+struct nm_workload_ops {
+    const char *name;                        /* "copy" */
+    const char *help;                        /* one line */
+    const char *syntax;                      /* "copy:COUNTxSIZE[,COUNTxSIZE...]" */
+    unsigned trait;                          /* NM_TRAIT_FILES, NM_TRAIT_BLOCKS or 0 = either */
+    const struct nm_option_section *options; /* section of the plan, or NULL */
+    const char *unavailable;                 /* why it is not built */
+
+    /* MUST. Parses what stands behind the colon (NULL when nothing does). options: filled section
+     * structure, stays valid. */
+    int (*parse)(const char *arguments, const void *options, struct nm_workload **ret,
+                 struct nm_error *err);
+    void (*free)(struct nm_workload *workload);
+
+    /* MUST. Canonical key: "copy:1x2GB". Heap. */
+    char *(*key)(const struct nm_workload *workload);
+
+    /* MUST. The phases in order; returns their number (<= NM_PHASES_MAX). */
+    size_t (*phases)(const struct nm_workload *workload, const struct nm_phase **ret_phases);
+
+    /* MUST. Bytes moved by a measured phase over all streams and space needed on the target, for
+     * --dry-run and ETA; 0 when it is bound by time. */
+    void (*volume)(const struct nm_workload *workload, const struct nm_workload_context *context,
+                   size_t phase, uint64_t *ret_bytes, uint64_t *ret_files,
+                   uint64_t *ret_space_bytes);
+
+    /* MUST. State of one stream for one phase. */
+    int (*start)(const struct nm_workload *workload, const struct nm_workload_context *context,
+                 size_t phase, unsigned stream, void **ret_state, struct nm_error *err);
+
+    /* MUST. Next operation. Sets *pattern_bytes to the position of WRITE/READ data in the group's
+     * data space (NM_NO_PATTERN: engine leaves the buffer alone). op->slot, op->buf are set by the
+     * engine and must be kept; the rest is the workload's. now_ns is the engine's clock
+     * (monotonic). */
+    enum nm_next (*next_op)(void *state, uint64_t now_ns, struct nm_op *op, uint64_t *pattern_bytes,
+                            uint64_t *wait_until_ns);
+
+    /* MUST. Called for each completion, in completion order. op->result may be an error: return 0
+     * to accept it (teardown, missing files), negative to fail the trial (op->err or err says why).
+     */
+    int (*done_op)(void *state, struct nm_op *op, struct nm_error *err);
+
+    /* MUST. End of the phase: adds metrics of this stream and frees the state. metrics may be NULL
+     * (abort). counted_bytes/files = payload that counts for MB/s and files/s. */
+    void (*finish)(void *state, uint64_t elapsed_ns, struct nm_metrics *metrics,
+                   uint64_t *ret_bytes, uint64_t *ret_files);
+
+    /* MAY. Combines the metrics of several streams (default: rates are summed, latencies
+     * maximised). */
+    void (*combine)(const struct nm_metrics *streams, size_t n, struct nm_metrics *ret);
+};
+
+/* First member of every workload's own structure. */
+struct nm_workload {
+    const struct nm_workload_ops *ops;
+};
+
+extern const struct nm_workload_ops *const nm_workload_table[];   /* NULL-terminated */
+const struct nm_workload_ops *nm_workload_find(const char *name); /* NULL = unknown */
+int nm_workload_table_check(struct nm_error *err) NM_MUST_CHECK;
+
+#endif
