@@ -143,6 +143,7 @@ struct nm_backend_ops {
     unsigned traits;                         /* mask of nm_trait */
     const struct nm_option_section *options; /* section of the plan, or NULL */
     const char *unavailable;                 /* why it was not built; all hooks are NULL then */
+    uint32_t auto_block_bytes;               /* request size behind `block = auto`; 0 = 1 MiB */
 
     /* MUST. Log in, open the target, check that it is there. Must not change the target. Bounded by
      * timeout_ns per answer. On failure *ret_session is untouched and err says what, where, and

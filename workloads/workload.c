@@ -4,6 +4,7 @@
 #include "workload.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,6 +29,21 @@ const struct nm_metric *nm_metrics_get(const struct nm_metrics *set, const char 
         if (!strcmp(set->items[i].name, name))
             return &set->items[i];
     return NULL;
+}
+
+void nm_workload_file_name(uint64_t index, uint32_t files_per_directory,
+                           char out[NM_FILE_NAME_BYTES])
+{
+    if (files_per_directory)
+        snprintf(out, NM_FILE_NAME_BYTES, "d%04" PRIu64 "/f%07" PRIu64, index / files_per_directory,
+                 index);
+    else
+        snprintf(out, NM_FILE_NAME_BYTES, "f%07" PRIu64, index);
+}
+
+bool nm_workload_owns_name(const char *name)
+{
+    return (*name == 'f' || *name == 'd') && name[1] && !name[1 + strspn(name + 1, "0123456789")];
 }
 
 const struct nm_workload_ops *nm_workload_find(const char *name)

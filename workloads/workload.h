@@ -13,6 +13,7 @@
 #define NM_WORKLOAD_H
 
 #include "backend.h"
+#include "histogram.h"
 #include "error.h"
 #include "options.h"
 #include "pattern.h"
@@ -58,8 +59,7 @@ const struct nm_metric *nm_metrics_get(const struct nm_metrics *set, const char 
 enum nm_phase_role {
     NM_PHASE_SETUP, /* before the first measured phase of a group; creates what the phases need */
     NM_PHASE_MEASURED, /* one trial */
-    NM_PHASE_TEARDOWN, /* removes exactly what set-up and the phases created; missing things are no
-                          error */
+    NM_PHASE_CHECK,    /* after a measured phase, outside the clock: a failure fails that trial */
 };
 
 struct nm_phase {
@@ -73,21 +73,32 @@ struct nm_phase {
 
 /* The part of the plan every workload sees. */
 struct nm_workload_context {
-    unsigned streams;        /* streams in this group */
-    unsigned depth;          /* per stream */
-    uint32_t block_bytes;    /* already resolved ("auto" is gone) */
-    bool flush_each_file;    /* flush = file */
-    bool verify_full;        /* verify = full: engine regenerates and compares each READ */
-    bool verify_size;        /* verify = size or full: sizes are checked after the clock */
-    bool on_blocks;          /* the target is a raw device, not files */
-    uint64_t capacity_bytes; /* raw device: size; files: free space; UINT64_MAX unknown */
-    uint32_t unit_bytes;     /* raw device: logical block; 1 for files */
-    uint64_t seed;           /* of this group in this pass */
-    const char *directory;   /* of this group below the target, "" on raw devices */
-    const char *source;      /* copy from this local directory, NULL = memory */
-    const char *destination; /* copy into this local directory, NULL = memory */
-    uint64_t nas_ram_bytes;  /* 0 = unknown */
+    unsigned streams;             /* streams in this group */
+    unsigned depth;               /* per stream */
+    uint32_t block_bytes;         /* already resolved ("auto" is gone) */
+    bool flush_each_file;         /* flush = file */
+    bool verify_full;             /* verify = full: engine regenerates and compares each READ */
+    bool verify_size;             /* verify = size or full: sizes are checked after the clock */
+    bool on_blocks;               /* the target is a raw device, not files */
+    uint64_t capacity_bytes;      /* raw device: size; files: free space; UINT64_MAX unknown */
+    uint32_t unit_bytes;          /* raw device: logical block; 1 for files */
+    uint64_t seed;                /* of this group in this pass */
+    const char *directory;        /* of this group below the target, "" on raw devices */
+    const char *source;           /* copy from this local directory, NULL = memory */
+    const char *destination;      /* copy into this local directory, NULL = memory */
+    uint64_t nas_ram_bytes;       /* 0 = unknown */
+    uint32_t files_per_directory; /* 0 = all in one */
+    struct nm_histogram *file_latency; /* whole files, first operation to last; may be NULL */
+    const struct nm_pattern *pattern; /* for local source files; buffers are filled by the engine */
 };
+
+/* The only names a workload gives to files: "f0000042", from 0. out holds NM_FILE_NAME_BYTES. With
+ * a files_per_directory, "d0000/f0000042". */
+#define NM_FILE_NAME_BYTES 32
+void nm_workload_file_name(uint64_t index, uint32_t files_per_directory,
+                           char out[NM_FILE_NAME_BYTES]);
+/* Whether the last component of a path is such a name ('f' or 'd' and digits only). */
+bool nm_workload_owns_name(const char *name);
 
 enum nm_next {
     NM_NEXT_OP,   /* *op is filled in: submit it */
