@@ -40,14 +40,15 @@ const struct nm_backend_ops *nm_backend_select(const struct nm_url *url, unsigne
     for (size_t i = 0; nm_backend_table[i]; i++) {
         const struct nm_backend_ops *ops = nm_backend_table[i];
 
-        if (ops->protocol != url->protocol || (trait && !(ops->traits & trait)))
+        if (ops->protocol != url->protocol || (trait && !(ops->traits & trait)) ||
+            (ops->suits && !ops->suits(url)))
             continue;
         near = ops;
         if (!ops->unavailable && !(needs & ~ops->supports))
             return ops;
     }
     if (!near)
-        nm_error_set(err, -EOPNOTSUPP, NM_REASON_UNSUPPORTED, "%s cannot carry %s",
+        nm_error_set(err, -EOPNOTSUPP, NM_REASON_UNSUPPORTED, "this %s target cannot carry %s",
                      nm_protocol_name(url->protocol),
                      trait == NM_TRAIT_FILES ? "files"
                      : trait                 ? "raw blocks"
@@ -81,6 +82,8 @@ int nm_backend_table_check(struct nm_error *err)
             fault = "is neither for files nor for blocks";
         else if (ops->supports & ~NM_OP_MASK_ALL)
             fault = "supports operations that do not exist";
+        else if ((ops->traits & NM_TRAIT_BLOCKS) && !ops->claim)
+            fault = "could write to a device that nobody claimed";
         for (size_t k = 0; k < i && !fault; k++)
             if (!strcmp(nm_backend_table[k]->name, ops->name))
                 fault = "name is not unique";
@@ -88,6 +91,40 @@ int nm_backend_table_check(struct nm_error *err)
             return nm_error_set(err, -EINVAL, NM_REASON_INTERNAL, "backend table: %s: %s",
                                 ops->name, fault);
     }
+    return 0;
+}
+
+int nm_backend_connect(const struct nm_backend_ops *ops, const struct nm_connect *how,
+                       struct nm_session **ret_session, struct nm_error *err)
+{
+    struct nm_session *session = NULL;
+    int r;
+
+    if (ops->unavailable)
+        return nm_error_set(err, -EOPNOTSUPP, NM_REASON_UNSUPPORTED, "%s: not built: %s", ops->name,
+                            ops->unavailable);
+    r = ops->connect(how, &session, err);
+    if (r < 0)
+        return r;
+    session->ops = ops;
+    session->read_only = how->read_only;
+    session->unclaimed = ops->claim && !how->claimed;
+    *ret_session = session;
+    return 0;
+}
+
+int nm_backend_claim(struct nm_session *session, volatile double *done_fraction,
+                     struct nm_error *err)
+{
+    int r;
+
+    if (session->read_only)
+        return nm_error_set(err, -EROFS, NM_REASON_READ_ONLY,
+                            "%s: a read-only session cannot claim its target", session->ops->name);
+    r = session->ops->claim ? session->ops->claim(session, done_fraction, err) : 0;
+    if (r < 0)
+        return r;
+    session->unclaimed = false;
     return 0;
 }
 
@@ -102,17 +139,38 @@ void nm_session_complete(struct nm_session *session, struct nm_op *op)
     session->done_last = op;
 }
 
+/* What changes a target: everything on a read-only session, contents and names on one that nobody
+ * claimed (opening a device for writing is not a change). */
+#define CHANGES                                                                                    \
+    (NM_OP_MASK(NM_OP_MKDIR) | NM_OP_MASK(NM_OP_RMDIR) | NM_OP_MASK(NM_OP_CREATE) |                \
+     NM_OP_MASK(NM_OP_WRITE) | NM_OP_MASK(NM_OP_UNLINK) | NM_OP_MASK(NM_OP_RENAME))
+
+static int refuse(const struct nm_session *session, struct nm_op *op)
+{
+    const char *backend = session->ops->name, *kind = nm_op_kind_name(op->kind);
+
+    if (!(session->ops->supports & NM_OP_MASK(op->kind)))
+        return nm_error_set(&op->err, -EOPNOTSUPP, NM_REASON_UNSUPPORTED, "%s does not support %s",
+                            backend, kind);
+    if (session->read_only && ((CHANGES & NM_OP_MASK(op->kind)) ||
+                               (op->kind == NM_OP_OPEN && (op->open_flags & NM_OPEN_WRITE))))
+        return nm_error_set(&op->err, -EROFS, NM_REASON_READ_ONLY,
+                            "%s: %s refused: the session is read-only", backend, kind);
+    if (session->unclaimed && (CHANGES & NM_OP_MASK(op->kind)))
+        return nm_error_set(&op->err, -EPERM, NM_REASON_PROTECTED,
+                            "%s: %s refused: the target was not claimed", backend, kind);
+    return 0;
+}
+
 void nm_session_submit(struct nm_session *session, struct nm_op *op)
 {
     const struct nm_backend_ops *ops = session->ops;
 
     op->submit_ns = nm_clock_now_ns();
-    op->result = 0;
     op->next = NULL;
     session->in_flight++;
-    if (!(ops->supports & NM_OP_MASK(op->kind))) {
-        op->result = nm_error_set(&op->err, -EOPNOTSUPP, NM_REASON_UNSUPPORTED,
-                                  "%s does not support %s", ops->name, nm_op_kind_name(op->kind));
+    op->result = refuse(session, op);
+    if (op->result < 0) {
         nm_session_complete(session, op);
     } else if (ops->execute) {
         ops->execute(session, op);

@@ -83,9 +83,11 @@ struct nm_op {
     uint64_t offset_bytes;
     uint32_t length_bytes;
     uint64_t expected_bytes; /* CREATE: final size, may be used to preallocate; 0 = unknown */
-    void *buf;               /* inside nm_connect.buffers, page aligned */
-    struct nm_stat *stat;    /* STAT */
-    void (*list_entry)(void *context, const char *name, const struct nm_stat *stat); /* LIST */
+    void *buf; /* inside nm_connect.buffers, page aligned; its whole pages belong to this operation,
+                  so a READ or WRITE may be rounded up to the page */
+    struct nm_stat *stat; /* STAT */
+    void (*list_entry)(void *context, const char *name,
+                       const struct nm_stat *stat); /* LIST; stat is never NULL */
     void *list_context;
     unsigned slot; /* 0..depth-1 of its stream, constant */
     /* out */
@@ -145,9 +147,14 @@ struct nm_backend_ops {
     const char *unavailable;                 /* why it was not built; all hooks are NULL then */
     uint32_t auto_block_bytes;               /* request size behind `block = auto`; 0 = 1 MiB */
 
-    /* MUST. Log in, open the target, check that it is there. Must not change the target. Bounded by
-     * timeout_ns per answer. On failure *ret_session is untouched and err says what, where, and
-     * what to do; class and raw code are exact (wrong password is auth, missing share is not_found
+    /* MAY. Which URLs of its protocol are for this row; NULL = all of them. Looks at the text or at
+     * a local file's type, never at the network. */
+    bool (*suits)(const struct nm_url *url);
+
+    /* MUST. Called by nm_backend_connect() alone. Log in, open the target, check that it is there.
+     * Must not change the target. Bounded by timeout_ns per answer. On failure *ret_session is
+     * untouched and err says what, where, and what to do; class and raw code are exact (wrong
+     * password is auth, missing share is not_found
      * ...). */
     int (*connect)(const struct nm_connect *how, struct nm_session **ret_session,
                    struct nm_error *err);
@@ -175,10 +182,11 @@ struct nm_backend_ops {
     /* MAY. Asks in-flight operations to end soon (-ECANCELED); used on abort. */
     void (*cancel)(struct nm_session *session);
 
-    /* MAY. Makes a block target ours before the first write: checks that it is blank or that the
-     * user named it in allow_destroy; lunfs also formats it. Reports progress through
-     * *done_fraction (0..1, shared memory, may be NULL). Sessions on block targets refuse WRITE
-     * with NM_REASON_PROTECTED until claim() succeeded or nm_connect.claimed was set. */
+    /* MUST for NM_TRAIT_BLOCKS, else MAY; called by nm_backend_claim() alone. Makes a block target
+     * ours before the first write: checks that it is blank or that the user named it in
+     * allow_destroy; lunfs also formats it. Reports progress through *done_fraction (0..1, shared
+     * memory, may be NULL). A session whose row has claim() refuses every change with
+     * NM_REASON_PROTECTED until claim() succeeded or nm_connect.claimed was set. */
     int (*claim)(struct nm_session *session, volatile double *done_fraction, struct nm_error *err);
 
     /* MAY. After raw writes to [0, end_bytes) of a claimed block target: leave nothing behind that
@@ -192,9 +200,11 @@ struct nm_backend_ops {
     uint64_t (*helpers_cpu_ns)(struct nm_session *session);
 };
 
-/* First member of every backend's session structure. */
+/* First member of every backend's session structure; zeroed by connect, filled in by
+ * nm_backend_connect(). */
 struct nm_session {
     const struct nm_backend_ops *ops;
+    bool read_only, unclaimed;            /* nm_session_submit() refuses changes */
     struct nm_op *done_first, *done_last; /* completed, not yet handed to the engine */
     unsigned in_flight;
 };
@@ -213,11 +223,19 @@ const struct nm_backend_ops *nm_backend_select(const struct nm_url *url, unsigne
  * Called at start; a violation is a defect. */
 int nm_backend_table_check(struct nm_error *err) NM_MUST_CHECK;
 
+/* Opens a session; the only way to one. */
+int nm_backend_connect(const struct nm_backend_ops *ops, const struct nm_connect *how,
+                       struct nm_session **ret_session, struct nm_error *err) NM_MUST_CHECK;
+
+/* claim() of the session's row; 0 when the row has none. */
+int nm_backend_claim(struct nm_session *session, volatile double *done_fraction,
+                     struct nm_error *err) NM_MUST_CHECK;
+
 /* Called by a backend (also from inside submit/reap) when op->result is set. Stamps done_ns. */
 void nm_session_complete(struct nm_session *session, struct nm_op *op);
 
 /* Engine side: stamps submit_ns and starts the operation. Refuses unsupported kinds and, on
- * read-only sessions, changing ones (completes with an error). */
+ * read-only or unclaimed sessions, changing ones (completes with an error). */
 void nm_session_submit(struct nm_session *session, struct nm_op *op);
 
 /* Next completed operation, waiting until deadline_ns. NULL: none (err->code is 0 on deadline, else
