@@ -1,0 +1,58 @@
+# shellcheck shell=bash
+# Where the servers listen: loopback, or a network namespace behind a shaped veth pair.
+#
+# tbf does not count preamble, gap and frame checksum (24 of MTU + 38 bytes on the wire), so "1gbe"
+# is shaped to what is left of 1000 Mbit/s: 984 at MTU 1500.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+network_up() {
+    local n host peer rate=$LAB_NET
+    NS='' ADDR=127.0.0.1
+    [ "$LAB_NET" != host ] || return 0
+    for ((n = 1; n < 250; n++)); do # a /30 each out of 198.18.0.0/16, reserved for benchmarks
+        if [ ! -e "/run/netns/nmlab$n" ] && ip netns add "nmlab$n" 2>/dev/null; then break; fi
+    done
+    [ $n -lt 250 ] || die "no free network namespace name nmlab1..249"
+    NS=nmlab$n ADDR=198.18.$n.2 host=nmlab$n peer=nmlab${n}p
+    echo "$NS" >"$DIR/netns"
+    ip link add "$host" mtu "$LAB_MTU" type veth peer name "$peer" mtu "$LAB_MTU"
+    ip link set "$peer" netns "$NS"
+    ip addr add "198.18.$n.1/30" dev "$host"
+    ip link set "$host" up
+    in_network ip addr add "$ADDR/30" dev "$peer"
+    in_network ip link set "$peer" up
+    in_network ip link set lo up
+    [ "$LAB_NET" != veth ] || return 0
+    if [[ $rate =~ ^([0-9.]+)gbe$ ]]; then
+        rate=$(awk -v g="${BASH_REMATCH[1]}" -v m="$LAB_MTU" \
+            'BEGIN {printf "%.0fkbit", g * 1e6 * (m + 14) / (m + 38)}')
+    fi
+    tc qdisc add dev "$host" root tbf rate "$rate" burst 256kb latency 20ms
+    in_network tc qdisc add dev "$peer" root tbf rate "$rate" burst 256kb latency 20ms
+}
+
+network_down() {
+    local name
+    [ -f "$DIR/netns" ] || return 0
+    name=$(<"$DIR/netns")
+    ip link del "$name" 2>/dev/null || true
+    ip netns del "$name" 2>/dev/null || true
+}
+
+choose_ports() { # four in a row
+    local used port
+    used=" $(in_network ss -Htan | awk '{sub(/.*:/, "", $4); print $4}' | tr '\n' ' ')"
+    port_is_free() { [[ $used != *" $1 "* ]]; }
+    if [ -z "$LAB_PORT" ]; then
+        for ((LAB_PORT = 20000; LAB_PORT < 32000; LAB_PORT += 10)); do
+            port_is_free "$LAB_PORT" && port_is_free $((LAB_PORT + 1)) &&
+                port_is_free $((LAB_PORT + 2)) && port_is_free $((LAB_PORT + 3)) && break
+        done
+    fi
+    for port in "$LAB_PORT" $((LAB_PORT + 1)) $((LAB_PORT + 2)) $((LAB_PORT + 3)); do
+        port_is_free "$port" || die "port $port is taken"
+    done
+    SMB_PORT=$LAB_PORT NFS_PORT=$((LAB_PORT + 1)) MNT_PORT=$((LAB_PORT + 2))
+    ISCSI_PORT=$((LAB_PORT + 3))
+}
