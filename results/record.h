@@ -30,6 +30,11 @@ enum nm_status {
 const char *nm_status_name(enum nm_status status); /* "ok", "failed", ..., "too_short" */
 int nm_status_parse(const char *name);             /* -1 = unknown */
 
+const char *nm_better_name(enum nm_better better); /* "higher", "lower", "none" */
+int nm_better_parse(const char *name);
+const char *nm_summary_name(enum nm_summary summary); /* "geomean", "median", ... */
+int nm_summary_parse(const char *name);
+
 struct nm_nas_record {
     const char *name, *vendor, *model, *firmware, *firmware_date, *disks;
     uint64_t ram_bytes;

@@ -22,7 +22,7 @@ struct nm_trial {
     uint64_t start_utc_ns, duration_ns, bytes, files, operations, cpu_ns;
     const char *flags;
     const char *source, *source_text;
-    struct nm_metrics metrics;
+    const struct nm_metrics *metrics; /* never NULL; allocated up to its count only */
 };
 
 enum nm_cell_status { /* of a whole cell */
@@ -47,7 +47,7 @@ struct nm_cell {
     int phase_index;
     bool phase_writes;
     const char *conditions_hash;            /* of the key conditions */
-    const struct nm_conditions *conditions; /* of its newest trial */
+    const struct nm_conditions *conditions; /* of its newest trial; allocated up to its count only */
     struct nm_trial *trials;
     size_t n_trials;
     /* derived */

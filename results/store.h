@@ -18,18 +18,35 @@ enum nm_store_mode { NM_STORE_READ, NM_STORE_WRITE };
  * ~/.local/share/nasmark/nasmark.db. Heap. */
 char *nm_store_default_path(void);
 
-/* Opens or (NM_STORE_WRITE) creates. Refuses untouched: a file that is not ours, a newer schema. */
+/* Opens or (NM_STORE_WRITE) creates. Refuses untouched: a file that is not ours, a newer schema. A
+ * locked database is waited for (10 s), then it is -EBUSY "database busy (pid N)", here and in every
+ * other function. Directories are made for the default path only. */
 int nm_store_open(const char *path, enum nm_store_mode mode, struct nm_store **ret_store,
                   struct nm_error *err) NM_MUST_CHECK;
 void nm_store_close(struct nm_store *store);
 
-/* Finds or creates. A campaign is NAS name + firmware + canonical run text. */
+/* What the user should know about where the database lies, one line; NULL = nothing. Valid until
+ * the store is closed. */
+const char *nm_store_warning(const struct nm_store *store);
+
+/* Everything up to the end is one transaction (import): all or nothing when `commit` is false or
+ * the commit fails. A function that fails in between undoes only itself. */
+int nm_store_batch_begin(struct nm_store *store, struct nm_error *err) NM_MUST_CHECK;
+int nm_store_batch_end(struct nm_store *store, bool commit, struct nm_error *err) NM_MUST_CHECK;
+
+/* Finds or creates; vendor, model, disks, RAM and firmware date are updated where given. A campaign is NAS name + firmware + canonical run text. */
 int nm_store_campaign(struct nm_store *store, const struct nm_nas_record *nas,
                       const char *canonical_run, int64_t *ret_campaign_id,
                       struct nm_error *err) NM_MUST_CHECK;
 
+/* The campaign of this NAS and firmware that ran last and its canonical text (heap), to say what
+ * changed in a plan; *ret_campaign_id = 0 and text NULL when there is none. */
+int nm_store_last_campaign(struct nm_store *store, const char *nas, const char *firmware,
+                           int64_t *ret_campaign_id, char **ret_canonical_run,
+                           struct nm_error *err) NM_MUST_CHECK;
+
 /* Finds or creates the volume of a campaign's NAS and firmware; updates label, interface, position.
- */
+ * Another kind under the same name is -EEXIST: earlier trials would change their meaning. */
 int nm_store_volume(struct nm_store *store, int64_t campaign_id,
                     const struct nm_volume_record *volume, int64_t *ret_volume_id,
                     struct nm_error *err) NM_MUST_CHECK;
