@@ -46,8 +46,9 @@ struct nm_cell {
     const char *protocol, *workload, *phase;
     int phase_index;
     bool phase_writes;
-    const char *conditions_hash;            /* of the key conditions */
-    const struct nm_conditions *conditions; /* of its newest trial; allocated up to its count only */
+    const char *conditions_hash; /* of the key conditions */
+    const struct nm_conditions
+        *conditions; /* of its newest trial; allocated up to its count only */
     struct nm_trial *trials;
     size_t n_trials;
     /* derived */

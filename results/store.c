@@ -1,8 +1,8 @@
 /* Opening and closing the store (store.h).
  *
  * Before anything may write, a read-only connection looks at the file: SQLite finishes transactions
- * of a crashed process as soon as a writable connection reads, and a file that is not ours or that a
- * newer version made must stay as it is, byte for byte.
+ * of a crashed process as soon as a writable connection reads, and a file that is not ours or that
+ * a newer version made must stay as it is, byte for byte.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "store_sql.h"
@@ -76,10 +76,11 @@ static int check_header(const char *path, enum nm_store_mode mode, struct nm_err
     if (id != NM_STORE_APPLICATION_ID)
         return foreign(path, err);
     if (mode == NM_STORE_READ)
-        return nm_error_set(err, -EROFS, NM_REASON_READ_ONLY,
-                            "%s: the last write was interrupted and reading must not repair it; run "
-                            "a command that writes (run, note) once",
-                            path);
+        return nm_error_set(
+            err, -EROFS, NM_REASON_READ_ONLY,
+            "%s: the last write was interrupted and reading must not repair it; run "
+            "a command that writes (run, note) once",
+            path);
     return check_version(path, version, mode, err);
 }
 

@@ -19,8 +19,8 @@ enum nm_store_mode { NM_STORE_READ, NM_STORE_WRITE };
 char *nm_store_default_path(void);
 
 /* Opens or (NM_STORE_WRITE) creates. Refuses untouched: a file that is not ours, a newer schema. A
- * locked database is waited for (10 s), then it is -EBUSY "database busy (pid N)", here and in every
- * other function. Directories are made for the default path only. */
+ * locked database is waited for (10 s), then it is -EBUSY "database busy (pid N)", here and in
+ * every other function. Directories are made for the default path only. */
 int nm_store_open(const char *path, enum nm_store_mode mode, struct nm_store **ret_store,
                   struct nm_error *err) NM_MUST_CHECK;
 void nm_store_close(struct nm_store *store);
@@ -34,7 +34,8 @@ const char *nm_store_warning(const struct nm_store *store);
 int nm_store_batch_begin(struct nm_store *store, struct nm_error *err) NM_MUST_CHECK;
 int nm_store_batch_end(struct nm_store *store, bool commit, struct nm_error *err) NM_MUST_CHECK;
 
-/* Finds or creates; vendor, model, disks, RAM and firmware date are updated where given. A campaign is NAS name + firmware + canonical run text. */
+/* Finds or creates; vendor, model, disks, RAM and firmware date are updated where given. A campaign
+ * is NAS name + firmware + canonical run text. */
 int nm_store_campaign(struct nm_store *store, const struct nm_nas_record *nas,
                       const char *canonical_run, int64_t *ret_campaign_id,
                       struct nm_error *err) NM_MUST_CHECK;

@@ -23,13 +23,13 @@ const char *nm_place_remote_name(uint32_t magic)
         uint32_t magic;
         const char *name;
     } rows[] = {
-        {0x6969, "NFS"},          {0xff534d42, "CIFS"},       {0xfe534d42, "SMB"},
-        {0x517b, "SMB"},          {0x65735546, "FUSE"},       {0x01021997, "9P"},
-        {0x00c36400, "Ceph"},     {0x5346414f, "AFS"},        {0x6b414653, "AFS"},
-        {0x73757245, "Coda"},     {0x0bd00bd0, "Lustre"},     {0x47504653, "GPFS"},
-        {0x7461636f, "OCFS2"},    {0x01161970, "GFS2"},       {0x564c, "NCP"},
-        {0x786f4256, "vboxsf"},   {0xaad7aaea, "PanFS"},      {0x19830326, "BeeGFS"},
-        {0xbacbacbc, "VMware"},   {0x20030528, "OrangeFS"},
+        {0x6969, "NFS"},        {0xff534d42, "CIFS"},     {0xfe534d42, "SMB"},
+        {0x517b, "SMB"},        {0x65735546, "FUSE"},     {0x01021997, "9P"},
+        {0x00c36400, "Ceph"},   {0x5346414f, "AFS"},      {0x6b414653, "AFS"},
+        {0x73757245, "Coda"},   {0x0bd00bd0, "Lustre"},   {0x47504653, "GPFS"},
+        {0x7461636f, "OCFS2"},  {0x01161970, "GFS2"},     {0x564c, "NCP"},
+        {0x786f4256, "vboxsf"}, {0xaad7aaea, "PanFS"},    {0x19830326, "BeeGFS"},
+        {0xbacbacbc, "VMware"}, {0x20030528, "OrangeFS"},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)

@@ -57,8 +57,7 @@ int nm_store_campaign(struct nm_store *store, const struct nm_nas_record *nas,
 }
 
 int nm_store_last_campaign(struct nm_store *store, const char *nas, const char *firmware,
-                           int64_t *ret_campaign_id, char **ret_canonical_run,
-                           struct nm_error *err)
+                           int64_t *ret_campaign_id, char **ret_canonical_run, struct nm_error *err)
 {
     sqlite3_stmt *statement;
     char *text = NULL;
@@ -101,10 +100,11 @@ static int check_kind(struct nm_store *store, int64_t firmware_id,
         return r;
     r = 0;
     if (strcmp(nm_sql_text(statement, 0), volume->kind))
-        r = nm_error_set(err, -EEXIST, NM_REASON_PROTECTED,
-                         "volume %s is stored with kind %s for this firmware, now it says %s; a new "
-                         "configuration needs a section name of its own",
-                         volume->name, nm_sql_text(statement, 0), volume->kind);
+        r = nm_error_set(
+            err, -EEXIST, NM_REASON_PROTECTED,
+            "volume %s is stored with kind %s for this firmware, now it says %s; a new "
+            "configuration needs a section name of its own",
+            volume->name, nm_sql_text(statement, 0), volume->kind);
     sqlite3_reset(statement);
     return r;
 }
@@ -155,10 +155,11 @@ static int compare_identity(struct nm_store *store, int64_t volume_id, const cha
         return r < 0 ? r : -ENOENT;
     r = 0;
     if (strcmp(nm_sql_text(statement, 0), identity))
-        r = nm_error_set(err, -EEXIST, NM_REASON_PROTECTED,
-                         "volume %.64s over %s was '%.120s' and is now '%.120s': its trials would be "
-                         "mixed with another device's; give it a section name of its own",
-                         nm_sql_text(statement, 1), protocol, nm_sql_text(statement, 0), identity);
+        r = nm_error_set(
+            err, -EEXIST, NM_REASON_PROTECTED,
+            "volume %.64s over %s was '%.120s' and is now '%.120s': its trials would be "
+            "mixed with another device's; give it a section name of its own",
+            nm_sql_text(statement, 1), protocol, nm_sql_text(statement, 0), identity);
     sqlite3_reset(statement);
     return r;
 }
@@ -210,9 +211,8 @@ int nm_store_session_begin(struct nm_store *store, int64_t campaign_id, uint64_t
         r = nm_sql_int(store,
                        "INSERT INTO session(run, campaign_id, seed, run_order, plan, client,"
                        " program, start_utc_ns) VALUES(?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
-                       &id, err, "titttttu",
-                       run_id, campaign_id, seed_text, order, plan_text, client, NM_VERSION,
-                       nm_clock_utc_ns());
+                       &id, err, "titttttu", run_id, campaign_id, seed_text, order, plan_text,
+                       client, NM_VERSION, nm_clock_utc_ns());
     r = nm_sql_end(store, r, err);
     if (r == 0) {
         *ret_session_id = id;

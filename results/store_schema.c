@@ -1,9 +1,9 @@
 /* The schema of the store as numbered migrations.
  *
  * A migration is text that is never changed after a release; a new need is a new row. All missing
- * ones run in one transaction, so a file has the old schema or the new one, never something between.
- * Identity of every row is a natural key (UNIQUE); the integer ids never leave the file, except the
- * trial's, which `void` and `show` take.
+ * ones run in one transaction, so a file has the old schema or the new one, never something
+ * between. Identity of every row is a natural key (UNIQUE); the integer ids never leave the file,
+ * except the trial's, which `void` and `show` take.
  *
  * A cell is a row of its own: names, round and key conditions. Trials point to it and stay narrow,
  * bins and histograms lie in tables of their own: a table over many trials reads none of them.

@@ -42,8 +42,8 @@ int nm_sql_query(struct nm_store *store, const char *sql, sqlite3_stmt **ret_sta
                  struct nm_error *err, const char *types, ...) NM_MUST_CHECK;
 
 /* 1 = a row, 0 = no more rows, or -errno. */
-int nm_sql_step(struct nm_store *store, sqlite3_stmt *statement, struct nm_error *err)
-    NM_MUST_CHECK;
+int nm_sql_step(struct nm_store *store, sqlite3_stmt *statement,
+                struct nm_error *err) NM_MUST_CHECK;
 
 /* Runs a statement that returns nothing. */
 int nm_sql_run(struct nm_store *store, const char *sql, struct nm_error *err, const char *types,

@@ -31,10 +31,9 @@ static int store_conditions(struct nm_store *store, const struct nm_conditions *
         goto out;
     }
     hash_of(key, hash);
-    r = nm_sql_find_or_insert(
-        store, "SELECT id FROM key_conditions WHERE hash=?1",
-        "INSERT INTO key_conditions(hash, text) VALUES(?1, ?2) RETURNING id", ret_key_id, err, "tt",
-        hash, key);
+    r = nm_sql_find_or_insert(store, "SELECT id FROM key_conditions WHERE hash=?1",
+                              "INSERT INTO key_conditions(hash, text) VALUES(?1, ?2) RETURNING id",
+                              ret_key_id, err, "tt", hash, key);
     if (r < 0)
         goto out;
     hash_of(text, hash);
@@ -114,8 +113,7 @@ static int store_values(struct nm_store *store, const struct nm_trial_record *t,
         conditions_id, (uint64_t)t->pass, (uint64_t)t->group_order, nm_status_name(t->status),
         reason, t->raw, t->message, flags, t->source, t->source_text, t->start_utc_ns,
         v->duration_ns, v->bytes, v->files, v->operations, v->cpu_ns, v->generator_cpu_ns,
-        (uint64_t)v->streams, (int64_t)took_place,
-        void_why);
+        (uint64_t)v->streams, (int64_t)took_place, void_why);
 }
 
 static int store_metrics(struct nm_store *store, int64_t trial_id, const struct nm_metrics *set,
@@ -127,8 +125,9 @@ static int store_metrics(struct nm_store *store, int64_t trial_id, const struct 
         const struct nm_metric *metric = &set->items[i];
 
         r = nm_sql_run(store, "INSERT INTO metric VALUES(?, ?, ?, ?, ?, ?, ?)", err, "iuttttd",
-                       trial_id, (uint64_t)i, metric->name, metric->unit, nm_better_name(metric->better),
-                       nm_summary_name(metric->summary), metric->value);
+                       trial_id, (uint64_t)i, metric->name, metric->unit,
+                       nm_better_name(metric->better), nm_summary_name(metric->summary),
+                       metric->value);
     }
     return r;
 }
