@@ -18,6 +18,7 @@
 enum nm_option_type {
     NM_OPTION_BOOL,     /* bool; yes no true false on off 1 0 */
     NM_OPTION_UINT,     /* uint32_t */
+    NM_OPTION_UINT64,   /* uint64_t */
     NM_OPTION_SIZE,     /* uint64_t bytes */
     NM_OPTION_DURATION, /* uint64_t nanoseconds */
     NM_OPTION_FRACTION, /* double; "50%" or "0.5" */
@@ -38,9 +39,10 @@ struct nm_option {
     enum nm_option_type type;
     size_t offset;             /* of the field in the section's structure */
     const char *preset;        /* default as text; NULL = zero/NULL */
-    const char *const *values; /* ENUM: NULL-terminated words */
-    uint64_t min, max;         /* UINT, SIZE, DURATION; max 0 = no limit */
-    const char *zero_word;     /* word that stands for 0, e.g. "auto"; NULL = none */
+    const char *const *values; /* ENUM, and STRING with a closed set: NULL-terminated words */
+    uint64_t min, max;         /* UINT, UINT64, SIZE, DURATION; max 0 = no limit */
+    const char *zero_word;     /* word that stands for 0 or NULL, e.g. "auto"; NULL = none */
+    const char *example;       /* for the commented plan where there is no default; may be NULL */
     bool required;
     bool local; /* true: not part of the identity of a campaign (keep, pause, on_error ...) */
     const char *help;
@@ -67,9 +69,19 @@ void nm_options_done(const struct nm_option_section *section, void *out);
 int nm_options_set(const struct nm_option_section *section, void *out, const char *key,
                    const char *value, struct nm_error *err) NM_MUST_CHECK;
 
-/* Text of one value as nm_options_set() takes it; out buffer NUL-terminated. */
-const char *nm_options_format(const struct nm_option *option, const void *values, char *out,
-                              size_t size);
+/* Text of one value as nm_options_set() takes it, "" for an absent one. Heap; NULL when out of
+ * memory. */
+char *nm_options_format(const struct nm_option *option, const void *values);
+
+/* The row of a key, NULL when there is none. */
+const struct nm_option *nm_options_find(const struct nm_option_section *section, const char *key);
+
+/* What the type takes, for people: "size", "yes | no", "random | zero | compressible:PERCENT". */
+const char *nm_options_type_help(const struct nm_option *option, char *out, size_t size);
+
+/* Puts "; did you mean "X"?", or all n words when none is near, behind an error that is already
+ * set. */
+void nm_options_suggest(struct nm_error *err, const char *word, const char *const *words, size_t n);
 
 /* Closest of n words to word by edit distance (Damerau), NULL when nothing is near. */
 const char *nm_options_nearest(const char *word, const char *const *words, size_t n);
