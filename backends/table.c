@@ -3,6 +3,10 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "backend.h"
 
+extern const struct nm_backend_ops nm_backend_null, nm_backend_null_blocks;
+
 const struct nm_backend_ops *const nm_backend_table[] = {
+    &nm_backend_null,
+    &nm_backend_null_blocks,
     NULL,
 };

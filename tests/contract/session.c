@@ -162,7 +162,7 @@ uint64_t position_of(const char *name)
 
     for (; *name; name++)
         hash = (hash ^ (unsigned char)*name) * 1099511628211u;
-    return (hash >> 40) << 30; /* 2^24 places of 1 GiB */
+    return (hash >> 50) << 30; /* 2^14 places of 1 GiB, all of a group */
 }
 
 /* A step through n pieces that meets each once and jumps far. */
