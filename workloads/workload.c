@@ -23,6 +23,30 @@ void nm_metrics_add(struct nm_metrics *set, const char *name, const char *unit,
     metric->value = value;
 }
 
+void nm_metrics_combine(const struct nm_workload_ops *ops, const struct nm_metrics *each, size_t n,
+                        struct nm_metrics *ret)
+{
+    *ret = (struct nm_metrics){0};
+    if (!n)
+        return;
+    if (n > 1 && ops->combine) {
+        ops->combine(each, n, ret);
+        return;
+    }
+    *ret = each[0];
+    for (size_t i = 1; i < n; i++)
+        for (uint32_t k = 0; k < ret->count && k < each[i].count; k++) {
+            struct nm_metric *sum = &ret->items[k];
+            const char *unit = strrchr(sum->unit, '/');
+            double value = each[i].items[k].value;
+
+            if (unit && !strcmp(unit, "/s"))
+                sum->value += value;
+            else if (value > sum->value)
+                sum->value = value;
+        }
+}
+
 const struct nm_metric *nm_metrics_get(const struct nm_metrics *set, const char *name)
 {
     for (uint32_t i = 0; i < set->count; i++)

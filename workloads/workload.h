@@ -54,6 +54,11 @@ struct nm_metrics {
 
 void nm_metrics_add(struct nm_metrics *set, const char *name, const char *unit,
                     enum nm_better better, enum nm_summary summary, double value);
+/* Metrics of n streams as one: through ops->combine, else rates (unit .../s) are summed and
+ * everything else is the largest. n = 1 copies. */
+struct nm_workload_ops;
+void nm_metrics_combine(const struct nm_workload_ops *ops, const struct nm_metrics *each, size_t n,
+                        struct nm_metrics *ret);
 const struct nm_metric *nm_metrics_get(const struct nm_metrics *set, const char *name);
 
 enum nm_phase_role {

@@ -1,0 +1,246 @@
+/* Run directories on the target (directory.h).
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "directory.h"
+
+#include "clock.h"
+#include "workload.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- making ---- */
+
+static int make(struct nm_session *session, const char *path, bool fresh, uint64_t timeout_ns,
+                struct nm_error *err)
+{
+    struct nm_op op = {.kind = NM_OP_MKDIR, .path = path};
+
+    if (nm_session_run(session, &op, timeout_ns) == 0 || (op.result == -EEXIST && !fresh))
+        return 0;
+    *err = op.err;
+    nm_error_prefix(err, "cannot make the directory %s", path);
+    return (int)op.result;
+}
+
+static int write_marker(struct nm_session *session, const char *run_directory, uint64_t timeout_ns,
+                        void *buffer, size_t buffer_bytes, struct nm_error *err)
+{
+    char path[160], host[64] = "unknown", utc[24];
+    struct nm_op op = {.kind = NM_OP_CREATE, .path = path};
+
+    gethostname(host, sizeof(host) - 1);
+    for (char *c = host; *c; c++)
+        if (*c == '"' || *c == '\\' || (unsigned char)*c < ' ')
+            *c = '_';
+    nm_clock_format_utc(nm_clock_utc_ns(), utc);
+    snprintf(path, sizeof(path), "%s/%s", run_directory, NM_OWNER_FILE);
+    int length = snprintf(
+        buffer, buffer_bytes,
+        "{\"program\":\"nasmark\",\"directory\":\"%s\",\"host\":\"%s\",\"pid\":%d,"
+        "\"started\":\"%s\",\"note\":\"test data; `nasmark clean` removes this directory\"}\n",
+        run_directory, host, (int)getppid(), utc);
+
+    if (length < 0 || (size_t)length >= buffer_bytes)
+        return nm_error_set(err, -EINVAL, NM_REASON_INTERNAL, "marker does not fit");
+    op.expected_bytes = (uint64_t)length;
+    if (nm_session_run(session, &op, timeout_ns) < 0) {
+        if (op.result == -EEXIST) /* written by an earlier group of this run */
+            return 0;
+        goto failed;
+    }
+    op.kind = NM_OP_WRITE;
+    op.buf = buffer;
+    op.length_bytes = (uint32_t)length;
+    int64_t written = nm_session_run(session, &op, timeout_ns);
+    struct nm_error first = op.err;
+
+    op.kind = NM_OP_CLOSE;
+    if (nm_session_run(session, &op, timeout_ns) < 0 && written >= 0)
+        goto failed;
+    if (written >= 0)
+        return 0;
+    op.err = first;
+    op.result = written;
+
+failed:
+    *err = op.err;
+    nm_error_prefix(err, "cannot write %s", path);
+    return (int)op.result;
+}
+
+int nm_directory_enter(struct nm_session *session, const char *run_directory, const char *directory,
+                       bool fresh, uint64_t timeout_ns, void *buffer, size_t buffer_bytes,
+                       struct nm_error *err)
+{
+    int r = make(session, run_directory, fresh, timeout_ns, err);
+
+    if (!r)
+        r = write_marker(session, run_directory, timeout_ns, buffer, buffer_bytes, err);
+    if (!r && *directory)
+        r = make(session, directory, false, timeout_ns, err);
+    return r;
+}
+
+/* ---- removing ---- */
+
+struct listing {
+    char **names; /* ours; a directory's name ends with '/' */
+    size_t count, capacity;
+    uint64_t foreign;
+    bool out_of_memory;
+};
+
+static void note_entry(void *context, const char *name, const struct nm_stat *stat)
+{
+    struct listing *list = context;
+    bool ours = nm_workload_owns_name(name) || !strcmp(name, NM_OWNER_FILE) ||
+                (stat->is_directory && !strncmp(name, "g", 1) && name[1] &&
+                 !name[1 + strspn(name + 1, "0123456789")]);
+    char *copy = NULL;
+
+    if (!ours || stat->is_symlink) {
+        list->foreign++;
+        return;
+    }
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity ? 2 * list->capacity : 256;
+        char **names = reallocarray(list->names, capacity, sizeof(*names));
+
+        if (!names) {
+            list->out_of_memory = true;
+            return;
+        }
+        list->names = names;
+        list->capacity = capacity;
+    }
+    if (asprintf(&copy, "%s%s", name, stat->is_directory ? "/" : "") < 0) {
+        list->out_of_memory = true;
+        return;
+    }
+    list->names[list->count++] = copy;
+}
+
+static void listing_done(struct listing *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        free(list->names[i]);
+    free(list->names);
+}
+
+static bool gone(const struct nm_op *op)
+{
+    return op->result >= 0 || op->err.reason == NM_REASON_NOT_FOUND;
+}
+
+/* Unlinks the files of one directory, several at a time. */
+#define UNLINKS 16
+static int unlink_all(struct nm_session *session, const char *path, const struct listing *list,
+                      uint64_t timeout_ns, _Atomic uint64_t *heartbeat_ns, struct nm_error *err)
+{
+    struct {
+        struct nm_op op;
+        char path[512];
+    } *work = calloc(UNLINKS, sizeof(*work));
+    size_t next = 0;
+    int r = 0;
+
+    if (!work)
+        return nm_error_errno(err, -ENOMEM, "out of memory");
+    struct nm_op *idle[UNLINKS];
+    unsigned n_idle = 0;
+
+    while (n_idle < UNLINKS) {
+        idle[n_idle] = &work[n_idle].op;
+        idle[n_idle]->user = work[n_idle].path;
+        n_idle++;
+    }
+    for (;;) {
+        while (!r && n_idle && next < list->count) {
+            const char *name = list->names[next++];
+
+            if (name[strlen(name) - 1] == '/')
+                continue;
+            struct nm_op *op = idle[--n_idle];
+
+            snprintf(op->user, sizeof(work->path), "%s/%s", path, name);
+            op->kind = NM_OP_UNLINK;
+            op->path = op->user;
+            nm_session_submit(session, op);
+        }
+        if (!session->in_flight)
+            break;
+        struct nm_error dead = {0};
+        struct nm_op *op = nm_session_reap(session, nm_clock_now_ns() + timeout_ns, &dead);
+
+        if (!op) { /* what is in flight is lost with the session: leave its memory to the process */
+            if (dead.code)
+                *err = dead;
+            else
+                nm_error_set(err, -ETIMEDOUT, NM_REASON_TIMEOUT, "removing files: no answer");
+            return err->code;
+        }
+        atomic_store(heartbeat_ns, nm_clock_now_ns());
+        idle[n_idle++] = op;
+        if (!gone(op) && !r) {
+            r = (int)op->result;
+            *err = op->err;
+            nm_error_prefix(err, "cannot remove %s", op->path);
+        }
+    }
+    free(work);
+    return r;
+}
+
+int nm_directory_remove(struct nm_session *session, const char *path, uint64_t timeout_ns,
+                        _Atomic uint64_t *heartbeat_ns, uint64_t *ret_foreign, struct nm_error *err)
+{
+    struct listing list = {0};
+    struct nm_op op = {
+        .kind = NM_OP_LIST, .path = path, .list_entry = note_entry, .list_context = &list};
+    int r = 0;
+
+    atomic_store(heartbeat_ns, nm_clock_now_ns());
+    nm_session_run(session, &op, timeout_ns);
+    if (op.result < 0) {
+        if (!gone(&op)) {
+            r = (int)op.result;
+            *err = op.err;
+            nm_error_prefix(err, "cannot list %s", path);
+        }
+        goto out;
+    }
+    if (list.out_of_memory) {
+        r = nm_error_errno(err, -ENOMEM, "out of memory while listing %s", path);
+        goto out;
+    }
+    r = unlink_all(session, path, &list, timeout_ns, heartbeat_ns, err);
+    for (size_t i = 0; i < list.count && !r; i++) {
+        char below[512];
+        size_t length = strlen(list.names[i]);
+
+        if (list.names[i][length - 1] != '/')
+            continue;
+        snprintf(below, sizeof(below), "%s/%.*s", path, (int)length - 1, list.names[i]);
+        r = nm_directory_remove(session, below, timeout_ns, heartbeat_ns, ret_foreign, err);
+    }
+    *ret_foreign += list.foreign;
+    if (r || list.foreign || *ret_foreign)
+        goto out;
+    op = (struct nm_op){.kind = NM_OP_RMDIR, .path = path};
+    nm_session_run(session, &op, timeout_ns);
+    if (!gone(&op)) {
+        r = (int)op.result;
+        *err = op.err;
+        nm_error_prefix(err, "cannot remove the directory %s", path);
+    }
+
+out:
+    listing_done(&list);
+    return r;
+}

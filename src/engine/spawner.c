@@ -1,0 +1,236 @@
+/* The spawner process (spawner.h).
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "spawner.h"
+
+#include "arena.h"
+#include "clock.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum request_kind { REQUEST_SPAWN, REQUEST_KILL };
+
+struct request {
+    enum request_kind kind;
+    unsigned slot;
+};
+
+struct report {
+    unsigned slot;
+    int status; /* wait status; meaningless when error != 0 */
+    int error;  /* errno of a failed fork */
+};
+
+struct nm_spawner {
+    pid_t pid;
+    int socket;
+};
+
+void nm_process_die_with(int parent)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(1);
+}
+
+/* ---- the spawner process ---- */
+
+struct service {
+    int socket, signals;
+    pid_t workers[NM_WORKERS_MAX]; /* 0 = none */
+    int (*worker)(unsigned slot, void *context);
+    void *context;
+};
+
+static void send_report(const struct service *service, struct report report)
+{
+    if (send(service->socket, &report, sizeof(report), MSG_NOSIGNAL) < 0)
+        _exit(1); /* the parent is gone; the workers follow us */
+}
+
+static void spawn(struct service *service, unsigned slot)
+{
+    pid_t self = getpid(), pid = fork();
+
+    if (pid < 0) {
+        send_report(service, (struct report){.slot = slot, .error = errno});
+        return;
+    }
+    if (pid > 0) {
+        service->workers[slot] = pid;
+        return;
+    }
+    nm_process_die_with(self);
+    close(service->socket);
+    close(service->signals);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGCHLD, SIG_DFL);
+    signal(SIGPIPE, SIG_IGN);
+    exit(service->worker(slot, service->context));
+}
+
+static void reap(struct service *service)
+{
+    int status;
+    pid_t pid;
+
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+        for (unsigned slot = 0; slot < NM_WORKERS_MAX; slot++)
+            if (service->workers[slot] == pid) {
+                service->workers[slot] = 0;
+                send_report(service, (struct report){.slot = slot, .status = status});
+            }
+}
+
+static void serve(struct service *service)
+{
+    struct pollfd fds[2] = {{.fd = service->socket, .events = POLLIN},
+                            {.fd = service->signals, .events = POLLIN}};
+
+    for (;;) {
+        struct signalfd_siginfo info;
+        struct request request;
+
+        if (poll(fds, 2, -1) < 0 && errno != EINTR)
+            _exit(1);
+        if (fds[1].revents) {
+            if (read(service->signals, &info, sizeof(info)) < 0 && errno != EAGAIN)
+                _exit(1);
+            reap(service);
+        }
+        if (!fds[0].revents)
+            continue;
+        ssize_t n = recv(service->socket, &request, sizeof(request), 0);
+
+        if (n != sizeof(request) || request.slot >= NM_WORKERS_MAX)
+            break; /* end of file: the parent wants us to go */
+        if (request.kind == REQUEST_SPAWN)
+            spawn(service, request.slot);
+        else if (service->workers[request.slot])
+            kill(service->workers[request.slot], SIGKILL);
+    }
+    for (unsigned slot = 0; slot < NM_WORKERS_MAX; slot++)
+        if (service->workers[slot])
+            kill(service->workers[slot], SIGKILL);
+    while (waitpid(-1, NULL, 0) > 0)
+        ;
+    _exit(0);
+}
+
+static void run_service(pid_t parent, int socket, int (*worker)(unsigned, void *), void *context)
+{
+    struct service service = {.socket = socket, .worker = worker, .context = context};
+    sigset_t mask;
+
+    nm_process_die_with(parent);
+    signal(SIGINT, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
+    sigemptyset(&mask);
+    sigaddset(&mask, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &mask, NULL);
+    service.signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (service.signals < 0)
+        _exit(1);
+    serve(&service);
+}
+
+/* ---- the parent's side ---- */
+
+int nm_spawner_start(int (*worker)(unsigned, void *), void *context,
+                     struct nm_spawner **ret_spawner, struct nm_error *err)
+{
+    struct nm_spawner *spawner = calloc(1, sizeof(*spawner));
+    pid_t parent = getpid();
+    int pair[2];
+
+    if (!spawner)
+        return nm_error_errno(err, -ENOMEM, "out of memory");
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
+        int r = nm_error_errno(err, -errno, "cannot make a socket pair: %s", strerror(errno));
+
+        free(spawner);
+        return r;
+    }
+    spawner->pid = fork();
+    if (spawner->pid < 0) {
+        int r = nm_error_set(err, -errno, NM_REASON_CLIENT_LIMIT,
+                             "cannot fork: %s; raise the process limit", strerror(errno));
+
+        close(pair[0]);
+        close(pair[1]);
+        free(spawner);
+        return r;
+    }
+    if (!spawner->pid) {
+        close(pair[0]);
+        run_service(parent, pair[1], worker, context);
+    }
+    close(pair[1]);
+    spawner->socket = pair[0];
+    *ret_spawner = spawner;
+    return 0;
+}
+
+void nm_spawner_stop(struct nm_spawner *spawner)
+{
+    if (!spawner)
+        return;
+    close(spawner->socket);
+    while (waitpid(spawner->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    free(spawner);
+}
+
+static int ask(struct nm_spawner *spawner, struct request request, struct nm_error *err)
+{
+    if (send(spawner->socket, &request, sizeof(request), MSG_NOSIGNAL) < 0)
+        return nm_error_set(err, -EPIPE, NM_REASON_INTERNAL,
+                            "the process that starts the workers has gone");
+    return 0;
+}
+
+int nm_spawner_spawn(struct nm_spawner *spawner, unsigned slot, struct nm_error *err)
+{
+    return ask(spawner, (struct request){REQUEST_SPAWN, slot}, err);
+}
+
+int nm_spawner_kill(struct nm_spawner *spawner, unsigned slot, struct nm_error *err)
+{
+    return ask(spawner, (struct request){REQUEST_KILL, slot}, err);
+}
+
+int nm_spawner_wait(struct nm_spawner *spawner, uint64_t deadline_ns, unsigned *ret_slot,
+                    int *ret_status, struct nm_error *err)
+{
+    struct pollfd fd = {.fd = spawner->socket, .events = POLLIN};
+    struct report report;
+
+    int ready = poll(&fd, 1, nm_clock_poll_ms(deadline_ns, 1000));
+
+    if (ready <= 0) /* deadline, or a signal that the caller wants to see */
+        return 0;
+    if (recv(spawner->socket, &report, sizeof(report), 0) != sizeof(report))
+        return nm_error_set(err, -EPIPE, NM_REASON_INTERNAL,
+                            "the process that starts the workers has gone");
+    if (report.error)
+        return nm_error_set(
+            err, -report.error, NM_REASON_CLIENT_LIMIT,
+            "cannot start a worker process: %s; raise the process limit or lower streams",
+            strerror(report.error));
+    *ret_slot = report.slot;
+    *ret_status = report.status;
+    return 1;
+}
