@@ -109,6 +109,7 @@ enum nm_next {
     NM_NEXT_OP,   /* *op is filled in: submit it */
     NM_NEXT_WAIT, /* nothing to do before an operation completes or until *wait_until_ns */
     NM_NEXT_DONE, /* no more; the phase ends when the queue is empty */
+    NM_NEXT_FAIL, /* cannot go on: op->err says why; the trial fails */
 };
 
 /* Where the bytes of a WRITE come from and where those of a READ belong: position in the group's

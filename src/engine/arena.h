@@ -26,7 +26,6 @@ enum nm_job_kind {
     NM_JOB_CLAIM,   /* make a block target ours */
     NM_JOB_ENTER,   /* make the run's and the group's directory; proves that writing works */
     NM_JOB_PHASE,   /* one phase of a workload, measured or not */
-    NM_JOB_EVICT,   /* likewise, of the hidden workload that moves other data through the NAS */
     NM_JOB_LEAVE,   /* remove the group's directory and what we put there */
     NM_JOB_RETIRE,  /* the same for the run's directory */
     NM_JOB_RELEASE, /* end of raw writes to a block target */
@@ -36,7 +35,9 @@ enum nm_job_kind {
  * start. */
 struct nm_job {
     enum nm_job_kind kind;
-    size_t volume, phase;
+    size_t volume;
+    size_t phase,
+        setup_from; /* PHASE: set-up phases [setup_from, phase) run first, in the same session */
     const struct nm_workload *workload; /* in inherited memory */
     enum nm_protocol protocol;
     const struct nm_backend_ops *backend;

@@ -115,14 +115,15 @@ static void make_ready(struct nm_op *op)
     op->list_entry = NULL;
 }
 
-/* Asks the generator of one stream for one operation. Returns whether it gave one. */
-static bool issue(struct nm_queue *queue, const struct nm_queue_phase *phase, unsigned s,
-                  uint64_t now_ns)
+/* Asks the generator of one stream for one operation. 1 = submitted, 0 = none now, negative =
+ * failed. */
+static int issue(struct nm_queue *queue, const struct nm_queue_phase *phase, unsigned s,
+                 uint64_t now_ns, struct nm_error *err)
 {
     struct stream *stream = &queue->streams[s];
 
     if (stream->finished || !stream->n_idle || stream->wait_until_ns > now_ns)
-        return false;
+        return 0;
 
     struct entry *entry = &queue->entries[stream->idle[stream->n_idle - 1]];
     uint64_t wait_until_ns = 0;
@@ -131,8 +132,9 @@ static bool issue(struct nm_queue *queue, const struct nm_queue_phase *phase, un
     entry->position_bytes = NM_NO_PATTERN;
     switch (phase->ops->next_op(phase->states[s], now_ns, &entry->op, &entry->position_bytes,
                                 &wait_until_ns)) {
-    case NM_NEXT_DONE: stream->finished = true; return false;
-    case NM_NEXT_WAIT: stream->wait_until_ns = wait_until_ns; return false;
+    case NM_NEXT_DONE: stream->finished = true; return 0;
+    case NM_NEXT_WAIT: stream->wait_until_ns = wait_until_ns; return 0;
+    case NM_NEXT_FAIL: *err = entry->op.err; return err->code;
     case NM_NEXT_OP: break;
     }
     stream->n_idle--;
@@ -144,7 +146,7 @@ static bool issue(struct nm_queue *queue, const struct nm_queue_phase *phase, un
         phase->slot->generator_ns += nm_clock_now_ns() - before_ns;
     }
     nm_session_submit(phase->session, &entry->op);
-    return true;
+    return 1;
 }
 
 static void check_data(const struct nm_queue_phase *phase, struct entry *entry)
@@ -275,14 +277,19 @@ int nm_queue_run(struct nm_queue *queue, const struct nm_queue_phase *phase, str
             r = nm_error_set(err, -ECANCELED, NM_REASON_ABORTED, "stopped before the end");
             break;
         }
-        while (more) { /* one operation per stream and round: nobody starves */
+        while (more && !r) { /* one operation per stream and round: nobody starves */
             more = false;
-            for (unsigned s = 0; s < queue->n_streams; s++)
-                more |= issue(queue, phase, s, now_ns);
+            for (unsigned s = 0; s < queue->n_streams && r >= 0; s++) {
+                r = issue(queue, phase, s, now_ns, err);
+                more |= r > 0;
+            }
+            r = r < 0 ? r : 0;
             /* Completions wait: a synchronous backend completes inside submit. */
             if (phase->session->done_first)
                 break;
         }
+        if (r < 0)
+            break;
         for (unsigned s = 0; s < queue->n_streams; s++)
             open |= !queue->streams[s].finished;
         if (!open && !phase->session->in_flight)

@@ -225,12 +225,7 @@ int nm_spawner_wait(struct nm_spawner *spawner, uint64_t deadline_ns, unsigned *
     if (recv(spawner->socket, &report, sizeof(report), 0) != sizeof(report))
         return nm_error_set(err, -EPIPE, NM_REASON_INTERNAL,
                             "the process that starts the workers has gone");
-    if (report.error)
-        return nm_error_set(
-            err, -report.error, NM_REASON_CLIENT_LIMIT,
-            "cannot start a worker process: %s; raise the process limit or lower streams",
-            strerror(report.error));
     *ret_slot = report.slot;
-    *ret_status = report.status;
+    *ret_status = report.error ? -report.error : report.status;
     return 1;
 }

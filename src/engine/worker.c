@@ -57,7 +57,7 @@ static int connect_target(struct worker *w, struct nm_error *err)
     int r;
 
     w->n_streams = 1;
-    if (job->kind == NM_JOB_PHASE || job->kind == NM_JOB_EVICT) {
+    if (job->kind == NM_JOB_PHASE) {
         bool together = job->backend->traits & NM_TRAIT_SINGLE_PROCESS;
 
         w->first_stream = together ? 0 : w->index;
@@ -81,7 +81,7 @@ static int connect_target(struct worker *w, struct nm_error *err)
         .buffered = job->buffered,
     };
     w->connect.buffers = nm_queue_buffers(w->queue, &w->connect.buffers_bytes);
-    r = job->backend->connect(&w->connect, &w->session, err);
+    r = nm_backend_connect(job->backend, &w->connect, &w->session, err);
     beat(w);
     return r;
 }
@@ -120,66 +120,118 @@ static uint64_t cpu_ns(const struct worker *w)
     return nm_clock_process_cpu_ns() + helpers;
 }
 
-static void combine(struct worker *w, const struct nm_metrics *each, unsigned n)
+struct phase_run {
+    size_t phase;
+    bool measured;
+    struct nm_pattern pattern;
+    struct nm_workload_context context;
+    struct nm_metrics *metrics; /* one per stream */
+};
+
+static int start_streams(struct worker *w, struct phase_run *run, unsigned *ret_started,
+                         struct nm_error *err)
 {
-    nm_metrics_combine(w->job->workload->ops, each, n, &w->slot->metrics);
+    const struct nm_workload *workload = w->job->workload;
+
+    for (*ret_started = 0; *ret_started < w->n_streams; ++*ret_started) {
+        int r = workload->ops->start(workload, &run->context, run->phase,
+                                     w->first_stream + *ret_started, &w->states[*ret_started], err);
+
+        if (r < 0)
+            return r;
+    }
+    beat(w);
+    return 0;
 }
 
-static int run_phase(struct worker *w, struct nm_error *err)
+static int run_queue(struct worker *w, const struct phase_run *run, uint64_t start_ns,
+                     struct nm_error *err)
 {
-    const struct nm_job *job = w->job;
-    const struct nm_workload_ops *ops = job->workload->ops;
-    struct nm_workload_context context = job->context;
-    struct nm_metrics *metrics = calloc(w->n_streams, sizeof(*metrics));
-    struct nm_pattern pattern;
-    unsigned started = 0;
-    uint64_t start_ns = nm_clock_now_ns();
-    int r = 0;
+    struct nm_queue_phase phase = {
+        .session = w->session,
+        .ops = w->job->workload->ops,
+        .states = w->states,
+        .slot = w->slot,
+        .abort = &w->arena->abort,
+        .pattern = &run->pattern,
+        .verify = run->context.verify_full,
+        .measured = run->measured,
+        .start_ns = start_ns,
+        .timeout_ns = w->connect.timeout_ns,
+    };
+    uint64_t before_ns = cpu_ns(w);
+    int r;
 
-    if (!metrics)
-        return nm_error_errno(err, -ENOMEM, "out of memory");
-    nm_pattern_init(&pattern, job->origin, job->group, w->plan->run.data);
-    context.pattern = &pattern;
-    context.file_latency = &w->slot->file_latency;
-    for (; started < w->n_streams && !r; started++)
-        r = ops->start(job->workload, &context, job->phase, w->first_stream + started,
-                       &w->states[started], err);
-    if (r < 0)
-        started--;
-    beat(w);
-    if (!r && job->measured)
-        r = wait_for_start(w, &start_ns, err);
-    if (!r) {
-        struct nm_queue_phase phase = {
-            .session = w->session,
-            .ops = ops,
-            .states = w->states,
-            .slot = w->slot,
-            .abort = &w->arena->abort,
-            .pattern = &pattern,
-            .verify = context.verify_full,
-            .measured = job->measured,
-            .start_ns = start_ns,
-            .timeout_ns = w->connect.timeout_ns,
-        };
-        uint64_t before_ns = cpu_ns(w);
-
+    if (run->measured)
         atomic_store(&w->slot->state, NM_WORKER_RUNNING);
-        r = nm_queue_run(w->queue, &phase, err);
+    r = nm_queue_run(w->queue, &phase, err);
+    if (run->measured)
         atomic_store(&w->slot->state, NM_WORKER_FINISHING);
-        w->slot->cpu_ns = cpu_ns(w) - before_ns;
-    }
+    w->slot->cpu_ns = cpu_ns(w) - before_ns;
+    return r;
+}
+
+/* One phase of our streams. What a set-up counted does not count. */
+static int run_phase(struct worker *w, struct phase_run *run, struct nm_error *err)
+{
+    const struct nm_workload_ops *ops = w->job->workload->ops;
+    uint64_t start_ns = nm_clock_now_ns();
+    unsigned started;
+    int r = start_streams(w, run, &started, err);
+
+    if (!r && run->measured)
+        r = wait_for_start(w, &start_ns, err);
+    if (!r)
+        r = run_queue(w, run, start_ns, err);
     for (unsigned i = 0; i < started; i++) {
         uint64_t bytes = 0, files = 0;
 
         ops->finish(w->states[i], w->slot->end_ns > start_ns ? w->slot->end_ns - start_ns : 0,
-                    r ? NULL : &metrics[i], &bytes, &files);
-        w->slot->counted_bytes += bytes;
-        w->slot->counted_files += files;
+                    r || !run->measured ? NULL : &run->metrics[i], &bytes, &files);
+        if (run->measured) {
+            w->slot->counted_bytes += bytes;
+            w->slot->counted_files += files;
+        }
     }
-    if (!r)
-        combine(w, metrics, w->n_streams);
-    free(metrics);
+    if (!r && run->measured)
+        nm_metrics_combine(ops, run->metrics, w->n_streams, &w->slot->metrics);
+    return r;
+}
+
+static void forget_setup(struct nm_slot *slot)
+{
+    atomic_store(&slot->bytes, 0);
+    atomic_store(&slot->operations, 0);
+    slot->generator_ns = slot->verify_ns = 0;
+}
+
+static int run_phases(struct worker *w, struct nm_error *err)
+{
+    const struct nm_job *job = w->job;
+    const struct nm_phase *phases;
+    struct phase_run run = {.context = job->context};
+    int r = 0;
+
+    job->workload->ops->phases(job->workload, &phases);
+    nm_pattern_init(&run.pattern, job->origin, job->group, w->plan->run.data);
+    run.context.pattern = &run.pattern;
+    run.context.file_latency = &w->slot->file_latency;
+    run.metrics = calloc(w->n_streams, sizeof(*run.metrics));
+    if (!run.metrics)
+        return nm_error_errno(err, -ENOMEM, "out of memory");
+    for (run.phase = job->setup_from; run.phase <= job->phase && !r; run.phase++) {
+        bool last = run.phase == job->phase;
+
+        run.measured = last && job->measured;
+        if (last && run.phase > job->setup_from && phases[run.phase].drop_caches &&
+            job->backend->drop_caches)
+            r = job->backend->drop_caches(w->session, err);
+        if (!r)
+            r = run_phase(w, &run, err);
+        if (!last)
+            forget_setup(w->slot);
+    }
+    free(run.metrics);
     return r;
 }
 
@@ -203,8 +255,7 @@ static int do_job(struct worker *w, struct nm_error *err)
     case NM_JOB_ENTER:
         return nm_directory_enter(w->session, job->run_directory, job->directory, job->fresh,
                                   w->connect.timeout_ns, buffer, buffer_bytes, err);
-    case NM_JOB_PHASE:
-    case NM_JOB_EVICT: return run_phase(w, err);
+    case NM_JOB_PHASE: return run_phases(w, err);
     case NM_JOB_LEAVE: return leave(w, job->directory, err);
     case NM_JOB_RETIRE: return leave(w, job->run_directory, err);
     case NM_JOB_RELEASE:
