@@ -210,6 +210,9 @@ static int run_phases(struct worker *w, struct nm_error *err)
     const struct nm_job *job = w->job;
     const struct nm_phase *phases;
     struct phase_run run = {.context = job->context};
+
+    if (!run.context.directory)
+        run.context.directory = job->directory;
     int r = 0;
 
     job->workload->ops->phases(job->workload, &phases);

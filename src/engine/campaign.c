@@ -1,0 +1,544 @@
+/* A run (campaign.h).
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "campaign.h"
+
+#include "clock.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+struct nm_campaign {
+    const struct nm_plan *plan;
+    struct nm_campaign_options options;
+    struct nm_target *targets;
+    size_t n_targets;
+    struct nm_group *groups;
+    size_t n_groups;
+    struct nm_workload *evict;
+};
+
+/* ---- choosing ---- */
+
+static bool volume_wanted(const struct nm_campaign_options *options, const char *name)
+{
+    for (size_t i = 0; i < options->n_volumes; i++)
+        if (!strcmp(options->volumes[i], name))
+            return true;
+    return !options->n_volumes;
+}
+
+static bool group_wanted(const struct nm_campaign *campaign, const struct nm_group *group)
+{
+    const struct nm_volume *volume = &campaign->plan->volumes[group->target->volume];
+    char *name = NULL;
+    bool wanted;
+
+    if (!campaign->options.only)
+        return true;
+    if (asprintf(&name, "%s/%s/%s", volume->name, nm_protocol_name(group->target->protocol),
+                 group->workload->key) < 0)
+        return false;
+    wanted = !fnmatch(campaign->options.only, name, 0);
+    free(name);
+    return wanted;
+}
+
+static int check_volumes(const struct nm_plan *plan, const struct nm_campaign_options *options,
+                         struct nm_error *err)
+{
+    for (size_t i = 0; i < options->n_volumes; i++)
+        if (!nm_plan_volume(plan, options->volumes[i])) {
+            const char *names[64];
+            size_t n = 0;
+
+            for (; n < plan->n_volumes && n < 64; n++)
+                names[n] = plan->volumes[n].name;
+            const char *near = nm_options_nearest(options->volumes[i], names, n);
+
+            return nm_error_set(err, -EINVAL, NM_REASON_NOT_FOUND,
+                                "the plan has no volume '%s'%s%s%s; see its [volume ...] sections",
+                                options->volumes[i], near ? "; did you mean '" : "",
+                                near ? near : "", near ? "'" : "");
+        }
+    return 0;
+}
+
+static int make_evict(struct nm_campaign *campaign, struct nm_error *err)
+{
+    char size[32];
+
+    if (!campaign->plan->run.evict_bytes)
+        return 0;
+    snprintf(size, sizeof(size), "%" PRIu64 "B,read", campaign->plan->run.evict_bytes);
+    return nm_workload_find("sequential")->parse(size, NULL, &campaign->evict, err);
+}
+
+int nm_campaign_new(const struct nm_plan *plan, const struct nm_campaign_options *options,
+                    struct nm_campaign **ret_campaign, struct nm_error *err)
+{
+    size_t most = plan->n_volumes * plan->n_protocols;
+    struct nm_campaign *campaign = calloc(1, sizeof(*campaign));
+    int r = check_volumes(plan, options, err);
+
+    if (r < 0)
+        goto failed;
+    if (campaign) {
+        campaign->plan = plan;
+        campaign->options = *options;
+        campaign->targets = calloc(most ? most : 1, sizeof(*campaign->targets));
+        campaign->groups = calloc(most * plan->n_workloads + 1, sizeof(*campaign->groups));
+    }
+    if (!campaign || !campaign->targets || !campaign->groups) {
+        r = nm_error_errno(err, -ENOMEM, "out of memory");
+        goto failed;
+    }
+    for (size_t v = 0; v < plan->n_volumes; v++) {
+        if (!volume_wanted(options, plan->volumes[v].name))
+            continue;
+        for (size_t p = 0; p < plan->n_protocols; p++) {
+            struct nm_target *target = &campaign->targets[campaign->n_targets++];
+
+            r = nm_target_init(target, plan, v, plan->protocols[p], "", err);
+            if (r < 0)
+                goto failed;
+            for (size_t w = 0; w < plan->n_workloads; w++) {
+                struct nm_group group = {.target = target, .workload = &plan->workloads[w]};
+
+                if (group_wanted(campaign, &group))
+                    campaign->groups[campaign->n_groups++] = group;
+            }
+        }
+    }
+    if (!campaign->n_groups) {
+        r = nm_error_set(err, -EINVAL, NM_REASON_NOT_FOUND,
+                         "nothing to run: no volume/protocol/workload of the plan matches '%s'",
+                         options->only ? options->only : "");
+        goto failed;
+    }
+    r = make_evict(campaign, err);
+    if (r < 0)
+        goto failed;
+    *ret_campaign = campaign;
+    return 0;
+
+failed:
+    nm_campaign_free(campaign);
+    return r;
+}
+
+void nm_campaign_free(struct nm_campaign *campaign)
+{
+    if (!campaign)
+        return;
+    for (size_t i = 0; i < campaign->n_targets; i++)
+        nm_target_done(&campaign->targets[i]);
+    if (campaign->evict)
+        campaign->evict->ops->free(campaign->evict);
+    free(campaign->targets);
+    free(campaign->groups);
+    free(campaign);
+}
+
+const struct nm_group *nm_campaign_groups(const struct nm_campaign *campaign, size_t *ret_n)
+{
+    *ret_n = campaign->n_groups;
+    return campaign->groups;
+}
+
+/* ---- the run ---- */
+
+struct state {
+    struct nm_campaign *campaign;
+    struct nm_run run;
+    const struct nm_campaign_view *view;
+    const volatile sig_atomic_t *interrupted;
+    uint64_t seed;
+    size_t *order;           /* indices of groups, shuffled per pass */
+    uint32_t *done;          /* per group: passes stored (least over its phases) */
+    size_t n_planned, n_run; /* group executions */
+    bool stop;
+};
+
+static bool interrupted(const struct state *state)
+{
+    return state->interrupted && *state->interrupted;
+}
+
+static uint64_t random_u64(void)
+{
+    uint64_t value;
+
+    if (getrandom(&value, sizeof(value), 0) != sizeof(value))
+        value = nm_clock_utc_ns() ^ nm_clock_now_ns() << 20;
+    return value;
+}
+
+/* SplitMix64: a fixed, documented generator, so that a stored seed gives the same order everywhere.
+ */
+static uint64_t next_random(uint64_t *seed)
+{
+    uint64_t z = *seed += UINT64_C(0x9e3779b97f4a7c15);
+
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static void shuffle(size_t *order, size_t n, uint64_t seed)
+{
+    for (size_t i = 0; i < n; i++)
+        order[i] = i;
+    for (size_t i = n; i > 1; i--) {
+        size_t k = next_random(&seed) % i, swap = order[i - 1];
+
+        order[i - 1] = order[k];
+        order[k] = swap;
+    }
+}
+
+static int open_campaign(struct state *state, char run_id[16], struct nm_error *err)
+{
+    const struct nm_plan *plan = state->campaign->plan;
+    const struct nm_nas_options *nas = &plan->nas;
+    struct nm_run *run = &state->run;
+    char *canonical = nm_plan_canonical_run(plan);
+    int r;
+
+    if (!canonical)
+        return nm_error_errno(err, -ENOMEM, "out of memory");
+    struct nm_nas_record record = {
+        .name = nas->name,
+        .vendor = nas->vendor,
+        .model = nas->model,
+        .firmware = nas->firmware,
+        .firmware_date = nas->firmware_date,
+        .disks = nas->disks,
+        .ram_bytes = nas->ram_bytes,
+    };
+    r = nm_store_campaign(run->store, &record, canonical, &run->campaign_id, err);
+    if (!r)
+        r = nm_store_round(run->store, run->campaign_id, &run->round, err);
+    if (!r && state->campaign->options.again)
+        run->round++;
+    if (!r)
+        r = nm_store_session_begin(run->store, run->campaign_id, state->seed,
+                                   plan->run.order == NM_ORDER_GROUPED ? "grouped" : "passes",
+                                   canonical, NULL, &run->session_id, run_id, err);
+    free(canonical);
+    return r;
+}
+
+static int open_targets(struct state *state, const char *run_id, struct nm_error *err)
+{
+    const struct nm_plan *plan = state->campaign->plan;
+    int r = 0;
+
+    for (size_t i = 0; i < state->campaign->n_targets && !r; i++) {
+        struct nm_target *target = &state->campaign->targets[i];
+        const struct nm_volume *volume = &plan->volumes[target->volume];
+        struct nm_volume_record record = {
+            .name = volume->name,
+            .kind = volume->options.kind,
+            .label = volume->options.label,
+            .interface = volume->options.interface,
+            .position = (int)target->volume,
+        };
+        enum nm_protocol protocol = target->protocol;
+        size_t index = target->volume;
+
+        nm_target_done(target);
+        r = nm_target_init(target, plan, index, protocol, run_id, err);
+        if (!r)
+            r = nm_store_volume(state->run.store, state->run.campaign_id, &record,
+                                &target->volume_id, err);
+    }
+    return r;
+}
+
+/* How many passes of a group are stored: the least over its measured phases. */
+static int count_done(struct state *state, const struct nm_group *group, uint32_t *ret_done,
+                      struct nm_error *err)
+{
+    const struct nm_workload *workload = group->workload->workload;
+    const struct nm_phase *phases;
+    size_t n = workload->ops->phases(workload, &phases);
+    uint32_t least = UINT32_MAX;
+
+    for (size_t i = 0; i < n; i++) {
+        uint32_t done, failed;
+
+        if (phases[i].role != NM_PHASE_MEASURED)
+            continue;
+        int r = nm_store_count(state->run.store, state->run.campaign_id, state->run.round,
+                               group->target->volume_id, nm_protocol_name(group->target->protocol),
+                               group->workload->key, phases[i].name, &done, &failed, err);
+
+        if (r < 0)
+            return r;
+        if (done < least)
+            least = done;
+    }
+    *ret_done = least == UINT32_MAX ? 0 : least;
+    return 0;
+}
+
+static int count_all(struct state *state, struct nm_error *err)
+{
+    uint32_t trials = state->campaign->plan->run.trials;
+
+    for (size_t i = 0; i < state->campaign->n_groups; i++) {
+        int r = count_done(state, &state->campaign->groups[i], &state->done[i], err);
+
+        if (r < 0)
+            return r;
+        /* A cell without URL is stated once, not once per pass. */
+        if (!state->campaign->groups[i].target->applicable)
+            continue;
+        if (state->done[i] < trials)
+            state->n_planned += trials - state->done[i];
+    }
+    return 0;
+}
+
+static bool target_needed(const struct state *state, const struct nm_target *target)
+{
+    for (size_t i = 0; i < state->campaign->n_groups; i++)
+        if (state->campaign->groups[i].target == target &&
+            state->done[i] < state->campaign->plan->run.trials)
+            return true;
+    return false;
+}
+
+/* Connects to every target that something will run on, and compares what is behind it with last
+ * time. */
+static int preflight(struct state *state, struct nm_error *err)
+{
+    for (size_t i = 0; i < state->campaign->n_targets; i++) {
+        struct nm_target *target = &state->campaign->targets[i];
+        int r;
+
+        if (!target->applicable || !target_needed(state, target) || interrupted(state))
+            continue;
+        r = nm_target_probe(target, state->run.runner, err);
+        if (r < 0)
+            return r;
+        if (target->probe_result < 0 || !target->info.identity[0])
+            continue;
+        r = nm_store_check_identity(state->run.store, target->volume_id,
+                                    nm_protocol_name(target->protocol), target->info.identity, err);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static bool something_answers(const struct state *state)
+{
+    for (size_t i = 0; i < state->campaign->n_targets; i++) {
+        const struct nm_target *target = &state->campaign->targets[i];
+
+        if (target->applicable && target_needed(state, target) && !target->probe_result)
+            return true;
+    }
+    return false;
+}
+
+/* A volume that is not there today, in a plan with others that are, is missing; wrong credentials,
+ * or nothing that answers at all, is a failure. */
+static enum nm_status unreachable_status(const struct state *state, const struct nm_target *target)
+{
+    const struct nm_campaign_options *options = &state->campaign->options;
+
+    switch (target->probe_error.reason) {
+    case NM_REASON_ABORTED: return NM_STATUS_ABORTED;
+    case NM_REASON_UNSUPPORTED: return NM_STATUS_UNSUPPORTED;
+    case NM_REASON_NOT_FOUND:
+    case NM_REASON_CONNECTION_LOST:
+    case NM_REASON_TIMEOUT:
+        return !options->single && !options->n_volumes && something_answers(state)
+                   ? NM_STATUS_MISSING
+                   : NM_STATUS_FAILED;
+    default: return NM_STATUS_FAILED;
+    }
+}
+
+static void pause_between(const struct state *state)
+{
+    uint64_t until_ns = nm_clock_now_ns() + state->campaign->plan->run.pause_ns;
+
+    while (nm_clock_now_ns() < until_ns && !interrupted(state)) {
+        uint64_t step_ns = nm_clock_now_ns() + 100 * NM_NS_PER_MS;
+
+        nm_clock_sleep_until_ns(step_ns < until_ns ? step_ns : until_ns);
+    }
+}
+
+/* One group in one pass. */
+static int step(struct state *state, size_t index, struct nm_group_place place,
+                struct nm_error *err)
+{
+    const struct nm_group *group = &state->campaign->groups[index];
+    struct nm_target *target = group->target;
+    const struct nm_plan *plan = state->campaign->plan;
+    unsigned bad = state->run.n_status[NM_STATUS_FAILED];
+    int r;
+
+    if (!target->applicable)
+        return state->done[index] || place.pass > 1
+                   ? 0
+                   : nm_group_store_unrun(&state->run, group, place, NM_STATUS_NA, NULL, err);
+    if (target->probe_result < 0) {
+        if (place.pass > state->done[index] + 1)
+            return 0; /* said once per session is enough */
+        r = nm_group_store_unrun(&state->run, group, place, unreachable_status(state, target),
+                                 &target->probe_error, err);
+    } else {
+        if (state->n_run)
+            pause_between(state);
+        if (interrupted(state))
+            return 0;
+        state->view->on_group(state->view->context, group, &plan->volumes[target->volume],
+                              place.pass, state->n_run, state->n_planned);
+        r = nm_group_run(&state->run, group, place, err);
+        state->n_run++;
+    }
+    if (!r && plan->run.on_error == NM_ON_ERROR_STOP && state->run.n_status[NM_STATUS_FAILED] > bad)
+        state->stop = true;
+    return r;
+}
+
+static int run_passes(struct state *state, struct nm_error *err)
+{
+    const struct nm_campaign *campaign = state->campaign;
+    bool grouped = campaign->plan->run.order == NM_ORDER_GROUPED;
+    uint32_t trials = campaign->plan->run.trials;
+    size_t outer = grouped ? campaign->n_groups : trials,
+           inner = grouped ? trials : campaign->n_groups;
+    int r = 0;
+
+    if (grouped)
+        shuffle(state->order, campaign->n_groups, state->seed);
+    for (size_t a = 0; a < outer && !r; a++) {
+        if (!grouped)
+            shuffle(state->order, campaign->n_groups, state->seed + a);
+        for (size_t b = 0; b < inner && !r && !interrupted(state) && !state->stop; b++) {
+            size_t at = grouped ? a : b, index = state->order[at];
+            uint32_t pass = (uint32_t)(grouped ? b : a) + 1;
+
+            if (state->done[index] < pass)
+                r = step(state, index, (struct nm_group_place){.pass = pass, .order = (uint32_t)at},
+                         err);
+        }
+    }
+    return r;
+}
+
+static void retire_targets(struct state *state, struct nm_campaign_result *result)
+{
+    const struct nm_plan *plan = state->campaign->plan;
+
+    for (size_t i = 0; i < state->campaign->n_targets; i++) {
+        struct nm_target *target = &state->campaign->targets[i];
+        uint64_t foreign = 0;
+        struct nm_error err;
+        char text[700];
+
+        if (plan->run.keep || !target->applicable)
+            continue;
+        if (state->interrupted && *state->interrupted > 1) {
+            if (!target->entered)
+                continue;
+            nm_error_set(&err, -ECANCELED, NM_REASON_ABORTED, "interrupted twice");
+        } else if (nm_target_retire(target, state->run.runner, &foreign, &err) == 0) {
+            if (!foreign)
+                continue;
+            nm_error_set(&err, -EEXIST, NM_REASON_PROTECTED,
+                         "%" PRIu64 " entries there are not ours", foreign);
+        }
+        result->n_left_behind++;
+        snprintf(text, sizeof(text),
+                 "%s: %s was left behind (%s); `nasmark clean` removes what is ours", target->url,
+                 target->run_directory, err.text);
+        state->view->on_warning(state->view->context, text);
+    }
+}
+
+static int execute(struct state *state, struct nm_campaign_result *result, struct nm_error *err)
+{
+    int r = open_campaign(state, result->run_id, err);
+
+    if (!r)
+        r = open_targets(state, result->run_id, err);
+    if (!r)
+        r = count_all(state, err);
+    if (r < 0)
+        return r;
+    state->view->on_begin(state->view->context, result->run_id, state->campaign->n_groups,
+                          state->n_planned);
+    r = preflight(state, err);
+    if (!r)
+        r = run_passes(state, err);
+    retire_targets(state, result);
+    if (state->run.session_id) {
+        struct nm_error ignored;
+        const char *outcome = r < 0 ? "failed" : interrupted(state) ? "interrupted" : "complete";
+        int end = nm_store_session_end(state->run.store, state->run.session_id, outcome,
+                                       r ? &ignored : err);
+
+        if (!r)
+            r = end;
+    }
+    return r;
+}
+
+int nm_campaign_run(struct nm_campaign *campaign, struct nm_store *store, struct nm_arena *arena,
+                    struct nm_spawner *spawner, const struct nm_conditions *client,
+                    const volatile sig_atomic_t *interrupt_flag,
+                    const struct nm_campaign_view *view, struct nm_campaign_result *ret,
+                    struct nm_error *err)
+{
+    struct nm_runner runner = {
+        .plan = campaign->plan,
+        .arena = arena,
+        .spawner = spawner,
+        .interrupted = interrupt_flag,
+        .on_progress = view->on_progress,
+        .progress_context = view->context,
+    };
+    struct state state = {
+        .campaign = campaign,
+        .view = view,
+        .interrupted = interrupt_flag,
+        .seed = campaign->plan->run.seed ? campaign->plan->run.seed : random_u64() >> 1,
+        .order = calloc(campaign->n_groups, sizeof(size_t)),
+        .done = calloc(campaign->n_groups, sizeof(uint32_t)),
+        .run = {.plan = campaign->plan,
+                .runner = &runner,
+                .store = store,
+                .origin = random_u64(),
+                .evict = campaign->evict,
+                .client = client,
+                .on_trial = view->on_trial,
+                .on_warning = view->on_warning,
+                .context = view->context},
+    };
+    struct nm_campaign_result result = {0};
+    int r = -ENOMEM;
+
+    if (state.order && state.done)
+        r = execute(&state, &result, err);
+    else
+        nm_error_errno(err, r, "out of memory");
+    memcpy(result.n_status, state.run.n_status, sizeof(result.n_status));
+    result.interrupted = interrupted(&state);
+    *ret = result;
+    free(state.order);
+    free(state.done);
+    return r;
+}

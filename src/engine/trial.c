@@ -1,0 +1,183 @@
+/* From the outcome of a phase to the stored trial (trial.h).
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "trial.h"
+
+#include "clock.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const verify_words[] = {"none", "size", "full"};
+static const char *const order_words[] = {"passes", "grouped"};
+static const char *const flush_words[] = {"end", "file"};
+
+/* What the plan put in force. The backend's own conditions come on top (flush = ack, direct ...).
+ */
+static void plan_conditions(const struct nm_plan *plan, const struct nm_workload_context *context,
+                            struct nm_conditions *set)
+{
+    const struct nm_run_options *run = &plan->run;
+
+    nm_conditions_set(set, "block_bytes", "%" PRIu32, context->block_bytes);
+    nm_conditions_set(set, "depth", "%u", context->depth);
+    nm_conditions_set(set, "streams", "%u", context->streams);
+    nm_conditions_set(set, "order", "%s", order_words[run->order]);
+    nm_conditions_set(set, "verify", "%s", verify_words[run->verify]);
+    nm_conditions_set(set, "flush", "%s", flush_words[run->flush]);
+    nm_conditions_set(set, "evict_bytes", "%" PRIu64, run->evict_bytes);
+    nm_conditions_set(set, "files_per_directory", "%" PRIu32, run->files_per_directory);
+    nm_conditions_set(set, "source", "%s", run->source ? "directory" : "memory");
+    nm_conditions_set(set, "destination", "%s", run->destination ? "directory" : "memory");
+    switch (run->data.kind) {
+    case NM_DATA_RANDOM: nm_conditions_set(set, "data", "random"); break;
+    case NM_DATA_ZERO: nm_conditions_set(set, "data", "zero"); break;
+    case NM_DATA_COMPRESSIBLE:
+        nm_conditions_set(set, "data", "compressible:%" PRIu32 "%%", run->data.zero_percent);
+        break;
+    }
+}
+
+static void add_latency(struct nm_metrics *metrics, const char *name,
+                        const struct nm_histogram *histogram)
+{
+    static const struct {
+        const char *suffix;
+        double fraction;
+    } points[] = {{"p50", 0.5}, {"p95", 0.95}, {"p99", 0.99}, {"max", 1}};
+
+    if (!histogram->count)
+        return;
+    for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++) {
+        char full[32];
+
+        snprintf(full, sizeof(full), "%s_latency_%s", name, points[i].suffix);
+        nm_metrics_add(metrics, full, "ns", NM_BETTER_LOWER, NM_SUMMARY_MEDIAN,
+                       (double)nm_histogram_percentile(histogram, points[i].fraction));
+    }
+}
+
+static void all_metrics(const struct nm_outcome *outcome, unsigned streams,
+                        struct nm_metrics *metrics)
+{
+    *metrics = outcome->metrics;
+    add_latency(metrics, "write", &outcome->latency[NM_OP_WRITE]);
+    add_latency(metrics, "read", &outcome->latency[NM_OP_READ]);
+    add_latency(metrics, "file", &outcome->file_latency);
+    if (streams > 1)
+        nm_metrics_add(metrics, "first_done", "ns", NM_BETTER_NONE, NM_SUMMARY_MEDIAN,
+                       (double)outcome->first_done_ns);
+}
+
+static enum nm_status status_of(const struct nm_trial_result *result)
+{
+    if (result->forced)
+        return result->status;
+    if (result->code) {
+        switch (result->err.reason) {
+        case NM_REASON_UNSUPPORTED: return NM_STATUS_UNSUPPORTED;
+        case NM_REASON_ABORTED: return NM_STATUS_ABORTED;
+        default: return NM_STATUS_FAILED;
+        }
+    }
+    return result->outcome->duration_ns < NM_TRIAL_SHORTEST_NS ? NM_STATUS_TOO_SHORT : NM_STATUS_OK;
+}
+
+/* Histograms that have counts, as records; n of them. */
+static size_t list_histograms(const struct nm_outcome *outcome,
+                              struct nm_histogram_record list[NM_OP_KINDS + 1])
+{
+    size_t n = 0;
+
+    for (int kind = 0; kind < NM_OP_KINDS; kind++)
+        if (outcome->latency[kind].count)
+            list[n++] =
+                (struct nm_histogram_record){nm_op_kind_name(kind), &outcome->latency[kind]};
+    if (outcome->file_latency.count)
+        list[n++] = (struct nm_histogram_record){"file", &outcome->file_latency};
+    return n;
+}
+
+static void take_outcome(struct nm_trial_record *record, const struct nm_outcome *outcome)
+{
+    record->start_utc_ns = outcome->start_utc_ns;
+    record->duration_ns = outcome->duration_ns;
+    record->bytes = outcome->bytes;
+    record->files = outcome->files;
+    record->operations = outcome->operations;
+    record->cpu_ns = outcome->cpu_ns;
+    record->generator_cpu_ns = outcome->generator_ns;
+    record->bins_bytes = outcome->bins_bytes;
+    record->n_bins = outcome->n_bins;
+    record->bin_ns = NM_BIN_NS;
+}
+
+int nm_trial_store(struct nm_run *run, const struct nm_group *group, struct nm_group_place place,
+                   const struct nm_workload_context *context, size_t phase,
+                   const struct nm_trial_result *result, struct nm_error *err)
+{
+    const struct nm_workload *workload = group->workload->workload;
+    struct nm_conditions *conditions = calloc(1, sizeof(*conditions));
+    struct nm_metrics *metrics = calloc(1, sizeof(*metrics));
+    struct nm_histogram_record histograms[NM_OP_KINDS + 1];
+    const struct nm_phase *phases;
+    int64_t trial_id;
+    int r = -ENOMEM;
+
+    if (!conditions || !metrics) {
+        nm_error_errno(err, r, "out of memory");
+        goto out;
+    }
+    workload->ops->phases(workload, &phases);
+    struct nm_trial_record record = {
+        .session_id = run->session_id,
+        .campaign_id = run->campaign_id,
+        .volume_id = group->target->volume_id,
+        .protocol = nm_protocol_name(group->target->protocol),
+        .target = group->target->url,
+        .workload = group->workload->key,
+        .phase = phases[phase].name,
+        .phase_index = (int)phase,
+        .phase_writes = phases[phase].writes,
+        .round = run->round,
+        .pass = place.pass,
+        .group_order = place.order,
+        .status = status_of(result),
+        .start_utc_ns = nm_clock_utc_ns(),
+        .streams = context ? context->streams : 1,
+        .conditions = conditions,
+        .metrics = metrics,
+        .histograms = histograms,
+        .source = "measured",
+    };
+    if (result->code || result->err.text[0]) {
+        record.reason = result->err.reason;
+        record.raw = result->err.raw[0] ? result->err.raw : NULL;
+        record.message = result->err.text;
+    }
+    if (run->client)
+        nm_conditions_merge(conditions, run->client);
+    if (context)
+        plan_conditions(run->plan, context, conditions);
+    if (result->outcome) {
+        take_outcome(&record, result->outcome);
+        nm_conditions_merge(conditions, &result->outcome->conditions);
+        if (!result->code) {
+            all_metrics(result->outcome, record.streams, metrics);
+            record.n_histograms = list_histograms(result->outcome, histograms);
+        }
+    }
+    r = nm_store_trial(run->store, &record, &trial_id, err);
+    if (!r) {
+        run->n_status[record.status]++;
+        run->on_trial(run->context, &record, &run->plan->volumes[group->target->volume]);
+    }
+
+out:
+    free(conditions);
+    free(metrics);
+    return r;
+}
