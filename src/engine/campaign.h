@@ -48,6 +48,7 @@ const struct nm_group *nm_campaign_groups(const struct nm_campaign *campaign, si
 struct nm_campaign_result {
     char run_id[16];
     unsigned n_status[NM_STATUSES];
+    size_t n_run; /* groups executed */
     bool interrupted;
     unsigned n_left_behind; /* targets that could not be cleaned */
 };
