@@ -15,9 +15,9 @@
 #include <stdint.h>
 
 enum nm_condition_class {
-    NM_CONDITION_KEY,     /* must be equal to compare */
-    NM_CONDITION_IMPLIED, /* differs lawfully when the factor in `implied_by` is compared; key
-                             otherwise only where `key` is set */
+    NM_CONDITION_KEY,     /* part of the identity of a cell: trials that differ are never pooled */
+    NM_CONDITION_IMPLIED, /* not part of it, but two cells that differ are compared only when a
+                             factor in `implied_by` is what is compared */
     NM_CONDITION_INFO,    /* stored and shown, never compared */
 };
 
@@ -34,7 +34,7 @@ struct nm_condition_def {
     const char *name; /* "smb.dialect", "block_bytes" */
     const char *unit; /* "B", "Mbit/s", "" */
     enum nm_condition_class class;
-    unsigned implied_by; /* mask of nm_factor */
+    unsigned implied_by; /* mask of nm_factor: comparing one of them explains the difference */
     const char *help;
 };
 
@@ -50,8 +50,8 @@ struct nm_conditions {
     struct nm_condition items[NM_CONDITIONS_MAX];
 };
 
-/* Sets or replaces; values longer than the field are cut; a full set drops nothing silently: the
- * last item becomes "conditions.overflow". */
+/* Sets or replaces; values longer than the field are cut. Nothing is lost silently: in a full set
+ * the last item becomes "conditions.overflow", which is a key condition. */
 void nm_conditions_set(struct nm_conditions *set, const char *name, const char *fmt, ...)
     NM_PRINTF(3, 4);
 const char *nm_conditions_get(const struct nm_conditions *set,
@@ -62,13 +62,18 @@ extern const struct nm_condition_def nm_condition_table[];
 extern const size_t nm_condition_table_length;
 const struct nm_condition_def *nm_condition_find(const char *name); /* NULL = not declared */
 
+/* The first name of the set that the table does not declare, NULL when there is none; for the tests
+ * of backends. */
+const char *nm_conditions_undeclared(const struct nm_conditions *set);
+
 /* Canonical text of the key conditions ("name=value\n" sorted by name), the input of the comparison
  * hash. Heap; NULL when out of memory. */
 char *nm_conditions_key_text(const struct nm_conditions *set);
 
 /* The first condition that forbids comparing a with b when `factors` are compared and the names in
- * `allowed` (NULL-terminated, may be NULL) are waived; index >= *from continues. NULL = comparable.
- */
+ * `allowed` (NULL-terminated, may be NULL) are waived; rows of the table from *from on, which moves
+ * behind the one found. NULL = comparable. A condition that one side does not know (other protocol,
+ * imported data) forbids nothing. */
 const struct nm_condition_def *nm_conditions_conflict(const struct nm_conditions *a,
                                                       const struct nm_conditions *b,
                                                       unsigned factors, const char *const *allowed,

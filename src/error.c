@@ -63,6 +63,11 @@ int nm_error_errno(struct nm_error *err, int code, const char *fmt, ...)
     return code;
 }
 
+int nm_error_no_memory(struct nm_error *err)
+{
+    return nm_error_set(err, -ENOMEM, NM_REASON_CLIENT_LIMIT, "this machine is out of memory");
+}
+
 void nm_error_raw(struct nm_error *err, const char *fmt, ...)
 {
     va_list ap;

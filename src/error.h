@@ -43,6 +43,9 @@ int nm_error_set(struct nm_error *err, int code, enum nm_reason reason, const ch
 /* The same, with the class that fits the errno value (nm_reason_from_errno). */
 int nm_error_errno(struct nm_error *err, int code, const char *fmt, ...) NM_PRINTF(3, 4);
 
+/* -ENOMEM with the usual text. */
+int nm_error_no_memory(struct nm_error *err);
+
 /* Keeps the library's or server's own code beside an error that is already set. */
 void nm_error_raw(struct nm_error *err, const char *fmt, ...) NM_PRINTF(2, 3);
 

@@ -243,7 +243,7 @@ static int copy_text(const struct nm_option *option, const char *text, char **re
         return unknown_value(err, text, option->values, count_words(option->values));
     copy = strdup(text);
     if (!copy)
-        return nm_error_errno(err, -ENOMEM, "out of memory");
+        return nm_error_no_memory(err);
     if (option->type == NM_OPTION_LIST) {
         for (const char *at = text; *at; at++)
             if (*at != ' ' && *at != '\t')

@@ -47,8 +47,8 @@ const char *nm_units_format_duration(uint64_t ns, char *out, size_t size);
 const char *nm_units_format_rate(double mb_per_s, int digits, char decimal_sign, char *out,
                                  size_t size);
 
-/* Locale-proof "%.*g" of a finite value with '.'; significant 0 = as few digits as parse back to the
- * same value. */
+/* Locale-proof "%.*g" of a finite value with '.'; significant 0 = as few digits as parse back to
+ * the same value. */
 const char *nm_units_format_double(double value, int significant, char *out, size_t size);
 
 #endif

@@ -17,11 +17,6 @@
 
 #define HOST_MAX 253
 
-static int out_of_memory(struct nm_error *err)
-{
-    return nm_error_errno(err, -ENOMEM, "out of memory");
-}
-
 static int raw_character(struct nm_error *err, const struct nm_url_scheme *scheme, char c)
 {
     return nm_error_set(err, -EINVAL, NM_REASON_NONE,
@@ -49,7 +44,7 @@ static int parse_ip6(const struct nm_url_scheme *scheme, struct nm_url *url, con
     inet_ntop(AF_INET6, &binary, normal, sizeof(normal));
     if (!percent) {
         url->host = strdup(normal);
-        return url->host ? 0 : out_of_memory(err);
+        return url->host ? 0 : nm_error_no_memory(err);
     }
     if (zone < 4 || memcmp(percent, "%25", 3))
         return nm_url_refuse(err, scheme,
@@ -61,7 +56,7 @@ static int parse_ip6(const struct nm_url_scheme *scheme, struct nm_url *url, con
                                  "the zone of an IPv6 address is the name of an interface");
     if (asprintf(&url->host, "%s%%%.*s", normal, (int)zone, percent + 3) < 0) {
         url->host = NULL;
-        return out_of_memory(err);
+        return nm_error_no_memory(err);
     }
     return 0;
 }
@@ -80,7 +75,7 @@ static int parse_name(const struct nm_url_scheme *scheme, struct nm_url *url, co
         return nm_url_refuse(err, scheme, "the host name is not UTF-8");
     url->host = strndup(text, length);
     if (!url->host)
-        return out_of_memory(err);
+        return nm_error_no_memory(err);
     for (char *at = url->host; *at; at++)
         *at = nm_text_lower(*at);
     return 0;
@@ -162,7 +157,7 @@ static int parse_user(const struct nm_url_scheme *scheme, struct nm_url *url, co
         return raw_character(err, scheme, '%');
     if (r == -EINVAL)
         return nm_url_refuse(err, scheme, "the password contains a control character");
-    return r < 0 ? out_of_memory(err) : 0;
+    return r < 0 ? nm_error_no_memory(err) : 0;
 }
 
 int nm_url_parse_authority(const struct nm_url_scheme *scheme, struct nm_url *url, const char *text,

@@ -19,11 +19,6 @@
 
 #define URL_MAX_BYTES 8192
 
-static int out_of_memory(struct nm_error *err)
-{
-    return nm_error_errno(err, -ENOMEM, "out of memory");
-}
-
 int nm_url_refuse(struct nm_error *err, const struct nm_url_scheme *scheme, const char *fmt, ...)
 {
     char text[256];
@@ -212,7 +207,7 @@ static int parse_arguments(const struct nm_url_scheme *scheme, struct nm_url *ur
         most += *at == '&';
     url->args = calloc(most, sizeof(*url->args));
     if (!url->args)
-        return out_of_memory(err);
+        return nm_error_no_memory(err);
     for (const char *at = text; !r;) {
         size_t length = strcspn(at, "&");
 
@@ -314,7 +309,7 @@ int nm_url_parse(const char *text, struct nm_url **ret_url, char **ret_password,
                             "the URL contains a control character (a line end or tab?)");
     url = calloc(1, sizeof(*url));
     if (!url)
-        return out_of_memory(err);
+        return nm_error_no_memory(err);
     r = parse(url, text, &password, err);
     if (r < 0) {
         nm_url_free(url);

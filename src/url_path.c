@@ -16,11 +16,6 @@
 #define IQN_MAX_BYTES  223
 #define LUN_MAX        16383
 
-static int out_of_memory(struct nm_error *err)
-{
-    return nm_error_errno(err, -ENOMEM, "out of memory");
-}
-
 static int hex_digit(char c)
 {
     c = nm_text_lower(c);
@@ -78,7 +73,7 @@ int nm_url_decode_name(const struct nm_url_scheme *scheme, const char *what, con
     if (r == -EINVAL)
         return nm_url_refuse(err, scheme, "the %s contains a control character", what);
     if (r < 0)
-        return out_of_memory(err);
+        return nm_error_no_memory(err);
     if (!scheme->any_bytes && !nm_text_is_utf8(name, strlen(name))) {
         free(name);
         return nm_url_refuse(err, scheme, "the %s is not UTF-8", what);
@@ -114,7 +109,7 @@ static int parse_names(const struct nm_url_scheme *scheme, const char *text, siz
 {
     char *path = malloc(length + 2);
     size_t used = 0;
-    int r = path ? 0 : out_of_memory(err);
+    int r = path ? 0 : nm_error_no_memory(err);
 
     for (const char *at = text, *end = text + length; at < end && !r;) {
         const char *slash = memchr(at, '/', (size_t)(end - at));
@@ -124,7 +119,7 @@ static int parse_names(const struct nm_url_scheme *scheme, const char *text, siz
         if (escapes)
             r = nm_url_decode_name(scheme, "path", at, bytes, &name, err);
         else
-            r = (name = strndup(at, bytes)) ? 0 : out_of_memory(err);
+            r = (name = strndup(at, bytes)) ? 0 : nm_error_no_memory(err);
         if (!r)
             r = append_name(scheme, name, path, &used, err);
         free(name);
@@ -164,7 +159,7 @@ static int parse_share(const struct nm_url_scheme *scheme, struct nm_url *url, c
     url->path = strdup(path + 1 + first + !!path[1 + first]);
     free(path);
     if (!url->share || !url->path)
-        return out_of_memory(err);
+        return nm_error_no_memory(err);
     return first ? 0 : nm_url_refuse(err, scheme, "the %s is missing", what);
 }
 
