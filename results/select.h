@@ -1,9 +1,17 @@
 /* Reading the store: SELECT words -> cells with their trials.
  *
  * SELECT = `key=value` words (and-ed; shell globs in values): nas= firmware= volume= kind=
- * protocol= workload= phase= run= campaign= since= source=measured|imported. Default: newest
- * firmware of each NAS, its newest campaign, its newest round. Trials whose key conditions differ
- * are never pooled: they are separate cells (same names, other conditions).
+ * protocol= workload= phase= run= campaign= since= source=measured|imported. since= takes a UTC
+ * date
+ * ("2026-01-31", "2026-01-31T12:00:00Z") or an age ("7d", "12h").
+ *
+ * What is not named goes by default to the newest that fits the other words: the newest firmware of
+ * each NAS (not when firmware, campaign or run is named), its newest campaign (not when campaign or
+ * run is named), and per cell the newest round in which it was run (not when run is named).
+ *
+ * Trials whose key conditions differ are never pooled: they are separate cells (same names, other
+ * conditions), as are measured and imported ones. A trial without a number, whose conditions are
+ * known in part only, belongs to the cell that it does not contradict.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef NM_SELECT_H
@@ -39,8 +47,11 @@ const char *nm_cell_status_name(enum nm_cell_status status);
 
 /* One cell: target x workload x phase under one set of key conditions. */
 struct nm_cell {
-    const char *nas, *firmware, *firmware_date;
+    const char *nas, *firmware, *firmware_date; /* date NULL = unknown */
+    uint64_t firmware_utc_ns; /* order of versions: firmware_date, else the first run */
     int64_t campaign_id;
+    uint32_t round;
+    bool imported;
     const char *volume, *kind, *label, *interface;
     int volume_position;
     const char *protocol, *workload, *phase;
@@ -53,7 +64,7 @@ struct nm_cell {
     size_t n_trials;
     /* derived */
     enum nm_cell_status status;
-    size_t n_ok;
+    size_t n_ok, n_failed;
     double bytes_per_s; /* geometric mean over ok trials; NAN when there is none */
     double min_bytes_per_s, max_bytes_per_s;
     double files_per_s; /* geometric mean; NAN when not a file workload */
@@ -75,7 +86,15 @@ int nm_select_parse_line(const char *line, struct nm_select **ret_select,
                          struct nm_error *err) NM_MUST_CHECK;
 void nm_select_free(struct nm_select *select);
 
-/* Cells in display order: workload, protocol, volume position, phase index. */
+/* Value given for a key ("firmware"), NULL = the key was not named. */
+const char *nm_select_get(const struct nm_select *select, const char *key);
+
+/* Leaves every trial's metrics empty: for readers of rates alone, over very many trials. */
+void nm_select_skip_metrics(struct nm_select *select);
+
+/* Cells in display order: NAS, firmware, campaign, workload, protocol, volume position, phase
+ * index. Void trials are among a cell's trials but count for nothing. No cell at all is no error.
+ */
 int nm_select_cells(struct nm_store *store, const struct nm_select *select,
                     struct nm_cells **ret_cells, struct nm_error *err) NM_MUST_CHECK;
 void nm_cells_free(struct nm_cells *cells);

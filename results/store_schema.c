@@ -84,12 +84,13 @@ static const struct migration migrations[] = {
             "CREATE TABLE conditions("
             " id INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, text TEXT NOT NULL) STRICT;"
 
+            /* imported: numbers of another tool are never pooled with measured ones. */
             "CREATE TABLE cell("
             " id INTEGER PRIMARY KEY, campaign_id INTEGER NOT NULL REFERENCES campaign(id),"
             " volume_id INTEGER NOT NULL REFERENCES volume(id), protocol TEXT NOT NULL,"
             " phase_id INTEGER NOT NULL REFERENCES phase(id), round INTEGER NOT NULL,"
-            " key_id INTEGER NOT NULL REFERENCES key_conditions(id),"
-            " UNIQUE(campaign_id, volume_id, protocol, phase_id, round, key_id)) STRICT;"
+            " imported INTEGER NOT NULL, key_id INTEGER NOT NULL REFERENCES key_conditions(id),"
+            " UNIQUE(campaign_id, volume_id, protocol, phase_id, round, imported, key_id)) STRICT;"
 
             /* NULL = not known or not measured. A void trial keeps its status beside void_why. */
             "CREATE TABLE trial("
@@ -104,7 +105,7 @@ static const struct migration migrations[] = {
             " duration_ns INTEGER, bytes INTEGER, files INTEGER, operations INTEGER,"
             " cpu_ns INTEGER, generator_cpu_ns INTEGER, streams INTEGER, flags TEXT,"
             " source TEXT NOT NULL, source_text TEXT, void_why TEXT, void_utc_ns INTEGER,"
-            " CHECK(status <> 'ok' OR (duration_ns > 0 AND bytes IS NOT NULL))) STRICT;"
+            " CHECK(status <> 'ok' OR (ifnull(duration_ns, 0) > 0 AND bytes IS NOT NULL))) STRICT;"
             "CREATE INDEX trial_cell ON trial(cell_id);"
             "CREATE INDEX trial_session ON trial(session_id);"
 

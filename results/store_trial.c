@@ -67,6 +67,7 @@ static int store_phase(struct nm_store *store, const struct nm_trial_record *tri
 static int store_cell(struct nm_store *store, const struct nm_trial_record *trial, int64_t key_id,
                       int64_t *ret_cell_id, struct nm_error *err)
 {
+    bool imported = strcmp(trial->source, "measured") != 0;
     int64_t phase_id = 0;
     int r = store_phase(store, trial, &phase_id, err);
 
@@ -74,11 +75,11 @@ static int store_cell(struct nm_store *store, const struct nm_trial_record *tria
         r = nm_sql_find_or_insert(
             store,
             "SELECT id FROM cell WHERE campaign_id=?1 AND volume_id=?2 AND protocol=?3"
-            " AND phase_id=?4 AND round=?5 AND key_id=?6",
-            "INSERT INTO cell(campaign_id, volume_id, protocol, phase_id, round, key_id)"
-            " VALUES(?1, ?2, ?3, ?4, ?5, ?6) RETURNING id",
-            ret_cell_id, err, "iitiui", trial->campaign_id, trial->volume_id, trial->protocol,
-            phase_id, (uint64_t)trial->round, key_id);
+            " AND phase_id=?4 AND round=?5 AND imported=?6 AND key_id=?7",
+            "INSERT INTO cell(campaign_id, volume_id, protocol, phase_id, round, imported, key_id)"
+            " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7) RETURNING id",
+            ret_cell_id, err, "iitiuii", trial->campaign_id, trial->volume_id, trial->protocol,
+            phase_id, (uint64_t)trial->round, (int64_t)imported, key_id);
     return r;
 }
 
