@@ -55,7 +55,8 @@ static bool parse_utc(const char *text, uint64_t *ret_utc_ns)
         s = timegm(&tm);
         if (s <= 0)
             return false;
-        *ret_utc_ns = (uint64_t)s * NM_NS_PER_S;
+        /* The store's clock ends in 2262; what is later is never. */
+        *ret_utc_ns = s < INT64_MAX / (int64_t)NM_NS_PER_S ? (uint64_t)s * NM_NS_PER_S : INT64_MAX;
         return true;
     }
     return false;
