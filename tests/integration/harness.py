@@ -1,7 +1,7 @@
-"""What the integration tests share: the program, the lab with its servers, commands with deadlines.
+"""What the integration tests share: the program, the lab with its servers, commands that end.
 
-Environment: NASMARK (the binary; ctest sets it), NASMARK_LAB (directory of a lab that is up; without
-it the tests skip), NASMARK_REQUIRE_SERVERS=1 (a test that would skip fails instead).
+Environment: NASMARK (the binary; ctest sets it), NASMARK_LAB (directory of a lab that is up;
+without it the tests skip), NASMARK_REQUIRE_SERVERS=1 (a test that would skip fails instead).
 
 Standard library only. Every command has a deadline, after which its whole process group is killed.
 

@@ -91,8 +91,8 @@ class Reach(harness.LabTestCase):
     def test_iscsi_lists_every_target(self):
         portal = f"iscsi://{self.lab['LAB_ADDR']}:{self.lab['ISCSI_PORT']}"
         listed = run(tool("iscsi-ls", "libiscsi-bin"), portal).out
-        for name in [*self.lab.volumes, "aio", "scratch", "b4096", "tiny", "lun5", "readonly", "chap",
-                     "mutual"]:
+        for name in [*self.lab.volumes, "aio", "scratch", "b4096", "tiny", "lun5", "readonly",
+                     "chap", "mutual"]:
             self.assertIn(f"{self.lab['ISCSI_IQN']}:{name} ", listed.replace("\n", " "))
 
     def test_iscsi_luns_are_what_they_say(self):

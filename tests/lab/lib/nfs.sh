@@ -27,8 +27,11 @@ NFS_CORE_PARAM {
 }
 # Graceless: no 90 s of grace after a start.
 NFSv4 { Graceless = true; RecoveryRoot = $DIR/nfs/recov; Only_Numeric_Owners = true; }
-# No cached directory chunks: stale answers. Quick reaping: deleted files stay open and fill the volume.
-MDCACHE { Dir_Chunk = 0; LRU_Run_Interval = 1; FD_LWMark_Percent = 0; Reaper_Work_Per_Lane = 10000; }
+# Cached directory chunks give stale answers; without quick reaping deleted files stay open and fill
+# the volume.
+MDCACHE {
+    Dir_Chunk = 0; LRU_Run_Interval = 1; FD_LWMark_Percent = 0; Reaper_Work_Per_Lane = 10000;
+}
 NFS_KRB5 { Active_krb5 = false; }
 EXPORT_DEFAULTS {
     Access_Type = RW; Squash = no_root_squash; SecType = sys; Transports = TCP;

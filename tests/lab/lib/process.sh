@@ -63,7 +63,8 @@ port_answers() {
 wait_port() { # port, server
     local deadline=$((SECONDS + 30))
     until port_answers "$1"; do
-        [ $SECONDS -lt $deadline ] || die "$2 does not answer on $ADDR:$1; see $DIR/$2/log and $DIR/log"
+        [ $SECONDS -lt $deadline ] ||
+            die "$2 does not answer on $ADDR:$1; see $DIR/$2/log and $DIR/log"
         sleep 0.02
     done
 }

@@ -32,7 +32,8 @@ make_disks() { # volume, number [size]: sets DISKS to the loop devices
 }
 
 loops_of() { # volume, or "" for all: loop devices of this lab with their device numbers
-    losetup -nl -O NAME,MAJ:MIN,BACK-FILE | awk -v f="$DIR/img/$1" 'index($3, f) == 1 {print $1, $2}'
+    losetup -nl -O NAME,MAJ:MIN,BACK-FILE |
+        awk -v f="$DIR/img/$1" 'index($3, f) == 1 {print $1, $2}'
 }
 
 make_btrfs() { # volume, disks, data profile, metadata profile
@@ -153,8 +154,8 @@ volumes_down() {
 volumes_cold() {
     local v device
     for v in $LAB_VOLUMES; do sync -f "$DIR/mnt/$v"; done
-    find "$DIR/mnt" -type f -exec sh -c 'for f; do dd if="$f" iflag=nocache count=0 status=none; done' \
-        sh {} +
+    find "$DIR/mnt" -type f -exec \
+        sh -c 'for f; do dd if="$f" iflag=nocache count=0 status=none; done' sh {} +
     # FUSE file systems read the disk through the device's own page cache.
     loops_of usb | while read -r device _; do blockdev --flushbufs "$device"; done
 }
