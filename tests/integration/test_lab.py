@@ -2,6 +2,8 @@
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
+import base64
+import http.client
 import os
 import pathlib
 import re
@@ -21,7 +23,9 @@ def loop_devices(directory):
 
 def processes(directory):
     """Pids of servers and FUSE daemons of a lab."""
-    wanted, found = ("smbd", "cleanupd", "rpcd_", "ganesha.nfsd", "rpcbind", "tgtd", "ntfs-3g"), []
+    wanted = ("smbd", "cleanupd", "rpcd_", "ganesha.nfsd", "rpcbind", "tgtd", "lighttpd",
+              "ntfs-3g")
+    found = []
     for entry in pathlib.Path("/proc").glob("[0-9]*"):
         try:
             command = (entry / "cmdline").read_bytes().decode(errors="replace")
@@ -104,6 +108,30 @@ class Reach(harness.LabTestCase):
         refused = run(capacity, self.lab["ISCSI_URL_nochap"], expect=None)
         self.assertNotEqual(refused.status, 0, refused)
 
+    def http(self, method, path, body=None, password="SMB_PASS", **headers):
+        """Status and body of one request."""
+        login = base64.b64encode(f"{self.lab['SMB_USER']}:{self.lab[password]}".encode()).decode()
+        connection = http.client.HTTPConnection(self.lab["LAB_ADDR"], int(self.lab["HTTP_PORT"]),
+                                                timeout=20)
+        self.addCleanup(connection.close)
+        connection.request(method, path, body, {"Authorization": f"Basic {login}", **headers})
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+
+    def test_http_puts_and_gets_on_every_volume(self):
+        data = os.urandom(300_000)
+        for volume in self.lab.volumes:
+            with self.subTest(volume):
+                # 204, "replaced", is what lighttpd says on NTFS even for a new file
+                self.assertIn(self.http("PUT", f"/{volume}/lab-test", data)[0], (201, 204))
+                self.assertEqual(self.http("GET", f"/{volume}/lab-test"), (200, data))
+                status, listing = self.http("PROPFIND", f"/{volume}/", Depth="1")
+                self.assertEqual(status, 207)
+                self.assertIn(b"lab-test", listing)
+                self.assertEqual(self.http("DELETE", f"/{volume}/lab-test")[0], 204)
+        self.assertEqual(self.http("PUT", "/readonly/lab-test", data)[0], 403)
+        self.assertEqual(self.http("GET", "/plain/", password="SMB_ODD_PASS")[0], 401)
+
     def test_plan_has_every_volume_and_no_lun_for_usb(self):
         text = pathlib.Path(self.lab.plan).read_text()
         sections = dict(re.findall(r"^\[volume (\w+)\]\n((?:[^\[].*\n)*)", text, re.M))
@@ -144,7 +172,7 @@ class LifeCycle(harness.TestCase):
         lab = self.up()
         self.assertTrue(self.smb_answers(lab))
         for how, back in (("stop", "start"), ("kill", "start"), ("pause", "resume")):
-            for server in ("smb", "nfs", "iscsi"):
+            for server in ("smb", "nfs", "iscsi", "http"):
                 with self.subTest(f"{how} {server}"):
                     lab.do(how, server)
                     if server == "smb":

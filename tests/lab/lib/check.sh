@@ -18,6 +18,7 @@ smbpasswd samba-common-bin
 ganesha.nfsd nfs-ganesha
 rpcbind rpcbind
 tgtd tgt
+lighttpd lighttpd
 mkfs.btrfs btrfs-progs
 mkfs.ext4 e2fsprogs
 mkfs.ntfs ntfs-3g

@@ -40,19 +40,21 @@ network_down() {
     ip netns del "$name" 2>/dev/null || true
 }
 
-choose_ports() { # four in a row
+choose_ports() { # five in a row
     local used port
     used=" $(in_network ss -Htan | awk '{sub(/.*:/, "", $4); print $4}' | tr '\n' ' ')"
-    port_is_free() { [[ $used != *" $1 "* ]]; }
+    taken_port() { # first: prints the first of the five that is in use; 1 when none is
+        for port in {0..4}; do
+            if [[ $used == *" $(($1 + port)) "* ]]; then echo $(($1 + port)) && return; fi
+        done
+        return 1
+    }
     if [ -z "$LAB_PORT" ]; then
         for ((LAB_PORT = 20000; LAB_PORT < 32000; LAB_PORT += 10)); do
-            port_is_free "$LAB_PORT" && port_is_free $((LAB_PORT + 1)) &&
-                port_is_free $((LAB_PORT + 2)) && port_is_free $((LAB_PORT + 3)) && break
+            taken_port "$LAB_PORT" >/dev/null || break
         done
     fi
-    for port in "$LAB_PORT" $((LAB_PORT + 1)) $((LAB_PORT + 2)) $((LAB_PORT + 3)); do
-        port_is_free "$port" || die "port $port is taken"
-    done
+    ! port=$(taken_port "$LAB_PORT") || die "port $port is taken"
     SMB_PORT=$LAB_PORT NFS_PORT=$((LAB_PORT + 1)) MNT_PORT=$((LAB_PORT + 2))
-    ISCSI_PORT=$((LAB_PORT + 3))
+    ISCSI_PORT=$((LAB_PORT + 3)) HTTP_PORT=$((LAB_PORT + 4))
 }

@@ -13,6 +13,7 @@ nfs_url() {
         echo "nfs://$ADDR:$NFS_PORT/$1?mountport=$MNT_PORT"
     fi
 }
+http_url() { echo "http://$SMB_USER@$ADDR:$HTTP_PORT/$1"; }
 iscsi_url() { echo "iscsi://$ADDR:$ISCSI_PORT/$IQN:$1/${2:-1}"; }
 
 # The volumes of the reference procedure that this lab has; a lab without any: all it has.
@@ -20,6 +21,12 @@ plan_volumes() {
     local v chosen=''
     for v in $LAB_VOLUMES; do [ "$(volume_kind "$v")" = other ] || chosen+="$v "; done
     echo "${chosen:-$LAB_VOLUMES}"
+}
+
+protocols() { # http only when asked for by name
+    local name
+    for name in smb iscsi nfs; do if serves "$name"; then printf '%s ' "$name"; fi; done
+    echo local
 }
 
 urls_plan() {
@@ -40,12 +47,13 @@ E
             echo "iscsi = $(iscsi_url "$v")"
             destroy+=" $IQN:$v/1"
         fi
+        serves http && echo "http = $(http_url "$v")"
         echo "local = $(share "$v")"
     done
     cat <<E
 [run]
 workloads = copy:1x64MB copy:50x2MB copy:500x2KB
-protocols = $LAB_SERVERS local
+protocols = $(protocols)
 trials = 3
 pause = 0s
 E
@@ -88,6 +96,7 @@ urls_env() {
     if serves smb; then urls_env_smb; fi
     if serves nfs; then urls_env_nfs; fi
     if serves iscsi; then urls_env_iscsi; fi
+    if serves http; then urls_env_http; fi
     urls_env_contract "$(first_volume)"
     return 0
 }
@@ -128,6 +137,12 @@ urls_env_nfs() {
     done
 }
 
+urls_env_http() {
+    local v
+    put HTTP_PORT "$HTTP_PORT"
+    for v in $LAB_VOLUMES readonly; do put "HTTP_TARGET_$v" "$(http_url "$v")"; done
+}
+
 urls_env_iscsi() {
     local v
     put ISCSI_PORT "$ISCSI_PORT"
@@ -148,6 +163,7 @@ urls_env_iscsi() {
 # The targets of the contract suite (tests/contract), on the first volume.
 urls_env_contract() {
     put NASMARK_TEST_PASSWORD "$SMB_PASS"
+    if serves http; then put NASMARK_TEST_HTTP "$(http_url "$1")"; fi
     if serves smb; then put NASMARK_TEST_SMB "$(smb_url "$1")"; fi
     if serves nfs; then
         [ "$LAB_NFS_PROTOCOLS" = 4 ] || put NASMARK_TEST_NFS3 "$(nfs_url "$1")"
