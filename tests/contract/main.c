@@ -172,6 +172,8 @@ int main(int argc, char **argv)
                 suite.ops ? suite.ops->unavailable
                 : backend ? "no such backend"
                           : err.text);
+        nm_url_free(url);
+        free(password);
         return suite.ops ? 1 : 77; /* no row: nothing to check yet */
     }
     value = getenv("NASMARK_TEST_PASSWORD");
