@@ -1,0 +1,101 @@
+/* nasmark bench URL: measures one target without a plan file.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "measure.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const struct nm_arg args[] = {
+    {.name = "workload",
+     .short_name = 'w',
+     .type = NM_ARG_VALUES,
+     .metavar = "W",
+     .help = "workload, as in copy:1x2GB; may be repeated (default: the copy procedure)"},
+    {.name = "trials",
+     .alias = "passes",
+     .type = NM_ARG_VALUE,
+     .metavar = "N",
+     .help = "trials per cell"},
+    {.name = "streams", .type = NM_ARG_VALUE, .metavar = "N", .help = "parallel streams"},
+    {.name = "depth",
+     .type = NM_ARG_VALUE,
+     .metavar = "N",
+     .help = "requests in flight per stream"},
+    {.name = "set",
+     .type = NM_ARG_VALUES,
+     .metavar = "SECTION.KEY=VALUE",
+     .help = "sets a value as in a plan file; may be repeated"},
+    {.name = "again",
+     .type = NM_ARG_FLAG,
+     .help = "measure another round, also of cells that are complete"},
+    {.name = "dry-run",
+     .type = NM_ARG_FLAG,
+     .help = "print cells, bytes to move, estimated time and space; touch nothing"},
+};
+
+/* Options that are shorthand for a key of [run]. */
+static const char *const shorthand[] = {"trials", "streams", "depth"};
+#define N_SHORTHAND (sizeof(shorthand) / sizeof(shorthand[0]))
+
+static int run(const struct nm_arguments *arguments)
+{
+    struct nm_campaign_options options = {.single = true,
+                                          .again = nm_arguments_get(arguments, "again")};
+    size_t n_sets, n_workloads, n_own = 0;
+    const char *const *given = nm_arguments_all(arguments, "set", &n_sets);
+    const char *const *workloads = nm_arguments_all(arguments, "workload", &n_workloads);
+    const char **sets = calloc(n_sets + N_SHORTHAND, sizeof(*sets));
+    char *own[N_SHORTHAND] = {NULL}, *warnings = NULL;
+    struct nm_vault *vault = NULL;
+    struct nm_plan *plan = NULL;
+    struct nm_error err = {0};
+    int code, r = sets ? 0 : nm_error_errno(&err, -ENOMEM, "out of memory");
+
+    for (size_t i = 0; i < n_sets && !r; i++)
+        sets[i] = given[i];
+    for (size_t i = 0; i < N_SHORTHAND && !r; i++) {
+        const char *value = nm_arguments_get(arguments, shorthand[i]);
+
+        if (!value)
+            continue;
+        if (asprintf(&own[n_own], "run.%s=%s", shorthand[i], value) < 0)
+            r = nm_error_errno(&err, -ENOMEM, "out of memory");
+        else
+            sets[n_sets++] = own[n_own++];
+    }
+    if (!r)
+        r = nm_measure_vault(arguments, &vault, &err);
+    if (!r)
+        r = nm_plan_from_url(arguments->words[0], workloads, n_workloads, sets, n_sets, vault,
+                             &plan, &warnings, &err);
+    if (warnings && *warnings)
+        nm_complain("warning: %s", warnings);
+    code = r < 0 ? nm_measure_fail(&err)
+                 : nm_measure(arguments, plan, vault, &options,
+                              nm_arguments_get(arguments, "dry-run"));
+    nm_plan_free(plan);
+    nm_vault_free(vault);
+    free(warnings);
+    for (size_t i = 0; i < n_own; i++)
+        free(own[i]);
+    free(sets);
+    return code;
+}
+
+const struct nm_command nm_command_bench = {
+    .name = "bench",
+    .syntax = "URL",
+    .help = "measure one target without a plan file",
+    .details =
+        "The volume is named after the last part of share, export, target or directory; the NAS "
+        "after "
+        "the host, with firmware `unknown`: --set nas.name= and --set nas.firmware= say better.",
+    .args = args,
+    .n_args = sizeof(args) / sizeof(args[0]),
+    .min_words = 1,
+    .max_words = 1,
+    .prints_data = true,
+    .run = run,
+};

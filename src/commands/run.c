@@ -1,0 +1,102 @@
+/* nasmark run PLAN: executes a plan file.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "measure.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const struct nm_arg args[] = {
+    {.name = "only",
+     .type = NM_ARG_VALUE,
+     .metavar = "GLOB",
+     .help = "only groups whose volume/protocol/workload matches"},
+    {.name = "volume",
+     .type = NM_ARG_VALUES,
+     .metavar = "V",
+     .help = "only this volume today; may be repeated"},
+    {.name = "trials",
+     .alias = "passes",
+     .type = NM_ARG_VALUE,
+     .metavar = "N",
+     .help = "trials per cell, instead of the plan's"},
+    {.name = "set",
+     .type = NM_ARG_VALUES,
+     .metavar = "SECTION.KEY=VALUE",
+     .help = "overrides a value of the plan; may be repeated"},
+    {.name = "dry-run",
+     .type = NM_ARG_FLAG,
+     .help = "print cells, bytes to move, estimated time and space; touch nothing"},
+    {.name = "resume",
+     .type = NM_ARG_FLAG,
+     .help = "go on with an unfinished campaign of exactly this plan"},
+    {.name = "again",
+     .type = NM_ARG_FLAG,
+     .help = "measure another round, also of cells that are complete"},
+};
+
+static int run(const struct nm_arguments *arguments)
+{
+    struct nm_campaign_options options = {
+        .only = nm_arguments_get(arguments, "only"),
+        .resume = nm_arguments_get(arguments, "resume"),
+        .again = nm_arguments_get(arguments, "again"),
+    };
+    size_t n_sets;
+    const char *const *given = nm_arguments_all(arguments, "set", &n_sets);
+    const char *trials = nm_arguments_get(arguments, "trials");
+    const char **sets = calloc(n_sets + 1, sizeof(*sets));
+    char *warnings = NULL, *trials_set = NULL;
+    struct nm_vault *vault = NULL;
+    struct nm_plan *plan = NULL;
+    struct nm_error err = {0};
+    int code, r = -ENOMEM;
+
+    options.volumes = nm_arguments_all(arguments, "volume", &options.n_volumes);
+    if (!sets || (trials && asprintf(&trials_set, "run.trials=%s", trials) < 0)) {
+        code = nm_measure_fail(&(struct nm_error){.text = "out of memory"});
+        goto out;
+    }
+    for (size_t i = 0; i < n_sets; i++)
+        sets[i] = given[i];
+    if (trials)
+        sets[n_sets++] = trials_set;
+    r = nm_measure_vault(arguments, &vault, &err);
+    if (!r)
+        r = nm_plan_load(arguments->words[0], sets, n_sets, vault, &plan, &warnings, &err);
+    if (warnings && *warnings)
+        nm_complain("warning: %s", warnings);
+    if (!r && options.resume && options.again)
+        r = nm_error_set(
+            &err, -EINVAL, NM_REASON_INTERNAL,
+            "--resume goes on with a campaign and --again starts another round; give one of them");
+    code = r < 0 ? nm_measure_fail(&err)
+                 : nm_measure(arguments, plan, vault, &options,
+                              nm_arguments_get(arguments, "dry-run"));
+
+out:
+    nm_plan_free(plan);
+    nm_vault_free(vault);
+    free(warnings);
+    free(trials_set);
+    free(sets);
+    return code;
+}
+
+const struct nm_command nm_command_run = {
+    .name = "run",
+    .syntax = "PLAN",
+    .help = "execute a plan; prints the run id, then the tables",
+    .details = "Adds the trials that are missing, up to `trials` per cell; a campaign is the NAS, "
+               "its firmware "
+               "and the [run] section, so the next volume tomorrow joins the same tables. Ctrl-C "
+               "ends the run "
+               "and cleans up; a second Ctrl-C does not wait for that.",
+    .args = args,
+    .n_args = sizeof(args) / sizeof(args[0]),
+    .min_words = 1,
+    .max_words = 1,
+    .prints_data = true,
+    .run = run,
+};

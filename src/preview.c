@@ -1,0 +1,218 @@
+/* --dry-run: what a run would do (measure.h). Touches no target; reads the store, if there is one,
+ * for how long the same cells took before.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "measure.h"
+
+#include "select.h"
+#include "units.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Where nothing is known: a gigabit link, and a small file every 5 ms. */
+#define ASSUMED_BYTES_PER_S 100e6
+#define ASSUMED_FILES_PER_S 200.0
+
+struct row {
+    const struct nm_group *group;
+    const struct nm_volume *volume;
+    const struct nm_phase *phase;
+    uint64_t bytes, files, space_bytes; /* of one trial */
+    double seconds;                     /* of one trial */
+    bool known;                         /* seconds were measured before */
+    bool applicable;
+    const char *unsupported; /* reason, NULL = can run */
+    struct nm_error err;
+};
+
+static struct nm_cells *earlier_cells(const struct nm_arguments *arguments,
+                                      const struct nm_plan *plan)
+{
+    char *path = arguments->db ? strdup(arguments->db) : nm_store_default_path(), *word = NULL;
+    struct nm_store *store = NULL;
+    struct nm_select *select = NULL;
+    struct nm_cells *cells = NULL;
+    struct nm_error ignored;
+
+    if (path && access(path, R_OK) == 0 && asprintf(&word, "nas=%s", plan->nas.name) > 0 &&
+        nm_store_open(path, NM_STORE_READ, &store, &ignored) == 0) {
+        const char *words[] = {word};
+
+        if (nm_select_parse(words, 1, &select, &ignored) == 0 &&
+            nm_select_cells(store, select, &cells, &ignored) < 0)
+            cells = NULL;
+    }
+    nm_select_free(select);
+    nm_store_close(store);
+    free(word);
+    free(path);
+    return cells;
+}
+
+static void estimate(struct row *row, const struct nm_cells *cells)
+{
+    const char *protocol = nm_protocol_name(row->group->target->protocol);
+
+    row->seconds =
+        (double)row->bytes / ASSUMED_BYTES_PER_S + (double)row->files / ASSUMED_FILES_PER_S;
+    for (size_t i = 0; cells && i < cells->count; i++) {
+        const struct nm_cell *cell = &cells->items[i];
+
+        if (cell->n_ok && !strcmp(cell->volume, row->volume->name) &&
+            !strcmp(cell->protocol, protocol) &&
+            !strcmp(cell->workload, row->group->workload->key) &&
+            !strcmp(cell->phase, row->phase->name) && cell->bytes_per_s > 0) {
+            row->seconds = (double)row->bytes / cell->bytes_per_s;
+            row->known = true;
+        }
+    }
+}
+
+static size_t make_rows(const struct nm_campaign *campaign, const struct nm_plan *plan,
+                        const struct nm_cells *cells, struct row *rows)
+{
+    size_t n_groups, n = 0;
+    const struct nm_group *groups = nm_campaign_groups(campaign, &n_groups);
+
+    for (size_t g = 0; g < n_groups; g++) {
+        const struct nm_workload *workload = groups[g].workload->workload;
+        const struct nm_phase *phases;
+        size_t n_phases = workload->ops->phases(workload, &phases);
+
+        for (size_t p = 0; p < n_phases; p++) {
+            struct row *row = &rows[n];
+            const struct nm_backend_ops *backend;
+            struct nm_workload_context context;
+
+            if (phases[p].role != NM_PHASE_MEASURED)
+                continue;
+            n++;
+            *row = (struct row){.group = &groups[g],
+                                .volume = &plan->volumes[groups[g].target->volume],
+                                .phase = &phases[p],
+                                .applicable = groups[g].target->applicable};
+            if (!row->applicable)
+                continue;
+            backend = nm_group_backend(plan, &groups[g], &row->err);
+            if (!backend) {
+                row->unsupported = row->err.text;
+                continue;
+            }
+            nm_group_context(plan, &groups[g], backend, &context);
+            workload->ops->volume(workload, &context, p, &row->bytes, &row->files,
+                                  &row->space_bytes);
+            estimate(row, cells);
+        }
+    }
+    return n;
+}
+
+struct totals {
+    uint64_t bytes, space_bytes;
+    double seconds;
+    unsigned cells;
+    bool all_known;
+};
+
+static struct totals add_up(const struct row *rows, size_t n, uint32_t trials)
+{
+    struct totals totals = {.all_known = true};
+
+    for (size_t i = 0; i < n; i++) {
+        if (!rows[i].applicable || rows[i].unsupported)
+            continue;
+        totals.cells++;
+        totals.bytes += rows[i].bytes * trials;
+        totals.seconds += rows[i].seconds * trials;
+        totals.all_known &= rows[i].known;
+        if (rows[i].space_bytes > totals.space_bytes)
+            totals.space_bytes = rows[i].space_bytes; /* groups run one after the other */
+    }
+    return totals;
+}
+
+static void print_text(const struct row *rows, size_t n, const struct totals *totals,
+                       uint32_t trials)
+{
+    char bytes[32], space[32], time[32];
+
+    for (size_t i = 0; i < n; i++) {
+        printf("%s/%s/%s %s: ", rows[i].volume->name,
+               nm_protocol_name(rows[i].group->target->protocol), rows[i].group->workload->key,
+               rows[i].phase->name);
+        if (!rows[i].applicable)
+            printf("n/a, no URL\n");
+        else if (rows[i].unsupported)
+            printf("unsupported: %s\n", rows[i].unsupported);
+        else
+            printf("%" PRIu32 " x %s, about %s each%s\n", trials,
+                   nm_units_format_bytes_human(rows[i].bytes, bytes, sizeof(bytes)),
+                   nm_units_format_duration((uint64_t)(rows[i].seconds * 1e9), time, sizeof(time)),
+                   rows[i].known ? " (as measured before)" : "");
+    }
+    printf("%u cells, %" PRIu32 " trials each: %s to move, about %s%s, %s free on each target\n",
+           totals->cells, trials, nm_units_format_bytes_human(totals->bytes, bytes, sizeof(bytes)),
+           nm_units_format_duration((uint64_t)(totals->seconds * 1e9), time, sizeof(time)),
+           totals->all_known ? ""
+                             : " (assuming 100 MB/s and 200 files/s where nothing was measured)",
+           nm_units_format_bytes_human(totals->space_bytes, space, sizeof(space)));
+}
+
+static int print_json(const struct row *rows, size_t n, const struct totals *totals,
+                      uint32_t trials)
+{
+    json_t *cells = json_array();
+
+    for (size_t i = 0; i < n; i++) {
+        const char *status = !rows[i].applicable   ? "na"
+                             : rows[i].unsupported ? "unsupported"
+                                                   : "planned";
+
+        json_array_append_new(
+            cells, json_pack("{s:s, s:s, s:s, s:s, s:s, s:s?, s:I, s:I, s:I, s:f}", "volume",
+                             rows[i].volume->name, "protocol",
+                             nm_protocol_name(rows[i].group->target->protocol), "workload",
+                             rows[i].group->workload->key, "phase", rows[i].phase->name, "status",
+                             status, "reason", rows[i].unsupported, "trials", (json_int_t)trials,
+                             "bytes", (json_int_t)rows[i].bytes, "files", (json_int_t)rows[i].files,
+                             "estimated_s", rows[i].seconds));
+    }
+    json_t *document = json_pack("{s:i, s:n, s:o, s:I, s:I, s:f}", "schema", 1, "run", "dry_run",
+                                 cells, "bytes", (json_int_t)totals->bytes, "space_bytes",
+                                 (json_int_t)totals->space_bytes, "estimated_s", totals->seconds);
+    int r = document ? json_dumpf(document, stdout, JSON_INDENT(2)) : -1;
+
+    putchar('\n');
+    json_decref(document);
+    return r;
+}
+
+int nm_measure_preview(const struct nm_arguments *arguments, const struct nm_campaign *campaign,
+                       const struct nm_plan *plan, struct nm_error *err)
+{
+    size_t n_groups;
+
+    nm_campaign_groups(campaign, &n_groups);
+    struct row *rows = calloc(n_groups * NM_PHASES_MAX, sizeof(*rows));
+
+    if (!rows)
+        return nm_error_errno(err, -ENOMEM, "out of memory");
+    struct nm_cells *cells = earlier_cells(arguments, plan);
+    size_t n = make_rows(campaign, plan, cells, rows);
+    struct totals totals = add_up(rows, n, plan->run.trials);
+    int r = 0;
+
+    if (!arguments->json)
+        print_text(rows, n, &totals, plan->run.trials);
+    else if (print_json(rows, n, &totals, plan->run.trials) < 0)
+        r = nm_error_errno(err, -EIO, "cannot write the result");
+    nm_cells_free(cells);
+    free(rows);
+    return r;
+}

@@ -1,0 +1,299 @@
+/* Progress of a run (progress.h).
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "progress.h"
+
+#include "clock.h"
+#include "units.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define LINE_EVERY_NS   (10 * NM_NS_PER_S)
+#define REDRAW_EVERY_NS (200 * NM_NS_PER_MS)
+/* "now" is the rate over the last second or so. */
+#define RECENT 10
+
+struct nm_progress {
+    const struct nm_plan *plan;
+    bool quiet, color, terminal;
+    bool drawn; /* a bar is on the line */
+    uint64_t begin_ns, last_ns;
+    size_t groups_done, groups_total;
+    const struct nm_group *group;
+    const char *volume;
+    uint32_t pass;
+    uint64_t phase_bytes; /* expected of the running phase, 0 = unknown */
+    size_t phase;
+    struct {
+        uint64_t at_ns, bytes;
+    } recent[RECENT];
+    unsigned n_recent;
+};
+
+static void clear_line(struct nm_progress *p)
+{
+    if (p->drawn)
+        fputs("\r\033[K", stderr);
+    p->drawn = false;
+}
+
+static const char *clock_text(uint64_t ns, char *out, size_t size)
+{
+    uint64_t s = ns / NM_NS_PER_S;
+
+    if (s >= 3600)
+        snprintf(out, size, "%" PRIu64 ":%02" PRIu64 ":%02" PRIu64, s / 3600, s / 60 % 60, s % 60);
+    else
+        snprintf(out, size, "%" PRIu64 ":%02" PRIu64, s / 60, s % 60);
+    return out;
+}
+
+static const char *rate_text(double bytes_per_s, char *out, size_t size)
+{
+    char number[32];
+
+    snprintf(out, size, "%s MB/s",
+             nm_units_format_rate(bytes_per_s / 1e6, -1, '.', number, sizeof(number)));
+    return out;
+}
+
+static void on_begin(void *context, const char *run_id, size_t groups, size_t trials)
+{
+    struct nm_progress *p = context;
+
+    p->begin_ns = nm_clock_now_ns();
+    p->groups_total = trials;
+    if (!p->quiet)
+        fprintf(stderr, "run %s: %zu targets and workloads, %zu to run\n", run_id, groups, trials);
+}
+
+static void on_group(void *context, const struct nm_group *group, const struct nm_volume *volume,
+                     uint32_t pass, size_t done, size_t total)
+{
+    struct nm_progress *p = context;
+
+    p->group = group;
+    p->volume = volume->name;
+    p->pass = pass;
+    p->groups_done = done;
+    p->groups_total = total;
+    p->phase = SIZE_MAX;
+}
+
+static const struct nm_phase *phase_of(const struct nm_job *job)
+{
+    const struct nm_phase *phases;
+
+    if (job->kind != NM_JOB_PHASE || !job->workload)
+        return NULL;
+    job->workload->ops->phases(job->workload, &phases);
+    return &phases[job->phase];
+}
+
+static const char *job_name(const struct nm_job *job)
+{
+    const struct nm_phase *phase = phase_of(job);
+
+    switch (job->kind) {
+    case NM_JOB_PROBE: return "connecting";
+    case NM_JOB_CLAIM: return "checking that the device is blank";
+    case NM_JOB_ENTER: return "preparing";
+    case NM_JOB_LEAVE:
+    case NM_JOB_RETIRE:
+    case NM_JOB_RELEASE: return "cleaning up";
+    case NM_JOB_PHASE: break;
+    }
+    return !phase                          ? ""
+           : job->measured                 ? phase->name
+           : phase->role == NM_PHASE_CHECK ? "checking"
+                                           : "evicting";
+}
+
+/* Rate of the last second; falls back to the mean so far. */
+static double recent_rate(struct nm_progress *p, const struct nm_job_progress *now)
+{
+    unsigned keep = p->n_recent < RECENT ? p->n_recent : RECENT - 1;
+
+    if (p->phase != now->job->phase || (p->n_recent && now->bytes < p->recent[0].bytes)) {
+        p->phase = now->job->phase;
+        p->n_recent = keep = 0;
+    }
+    memmove(&p->recent[1], &p->recent[0], keep * sizeof(p->recent[0]));
+    p->recent[0].at_ns = now->elapsed_ns;
+    p->recent[0].bytes = now->bytes;
+    p->n_recent = keep + 1;
+
+    uint64_t span_ns = p->recent[0].at_ns - p->recent[p->n_recent - 1].at_ns;
+    uint64_t bytes = p->recent[0].bytes - p->recent[p->n_recent - 1].bytes;
+
+    if (!span_ns)
+        return now->elapsed_ns ? (double)now->bytes * 1e9 / (double)now->elapsed_ns : 0;
+    return (double)bytes * 1e9 / (double)span_ns;
+}
+
+static uint64_t expected_bytes(const struct nm_job *job)
+{
+    uint64_t bytes = 0, files, space;
+
+    if (job->kind == NM_JOB_PHASE && job->measured)
+        job->workload->ops->volume(job->workload, &job->context, job->phase, &bytes, &files,
+                                   &space);
+    return bytes;
+}
+
+static void bar(double fraction, char *out, unsigned width)
+{
+    unsigned full = (unsigned)(fraction * width);
+
+    for (unsigned i = 0; i < width; i++)
+        out[i] = i < full ? '#' : '.';
+    out[width] = '\0';
+}
+
+/* Time left for the whole run: what the executed groups took on average. */
+static void eta_text(const struct nm_progress *p, char *out, size_t size)
+{
+    char text[24];
+    uint64_t spent_ns = nm_clock_now_ns() - p->begin_ns;
+
+    if (!p->groups_done) {
+        snprintf(out, size, "?");
+        return;
+    }
+    snprintf(out, size, "%s",
+             clock_text(spent_ns / p->groups_done * (p->groups_total - p->groups_done), text,
+                        sizeof(text)));
+}
+
+static void describe(struct nm_progress *p, const struct nm_job_progress *now, char *out,
+                     size_t size)
+{
+    char head[256], now_rate[40], mean_rate[40], cells[17], eta[24], run_eta[24];
+    uint64_t expected = expected_bytes(now->job);
+    double mean = now->elapsed_ns ? (double)now->bytes * 1e9 / (double)now->elapsed_ns : 0;
+    double current = recent_rate(p, now);
+
+    snprintf(head, sizeof(head), "[%zu/%zu] pass %" PRIu32 " %s/%s/%s %s", p->groups_done + 1,
+             p->groups_total, p->pass, p->volume ? p->volume : "",
+             p->group ? nm_protocol_name(p->group->target->protocol) : "",
+             p->group ? p->group->workload->key : "", job_name(now->job));
+    eta_text(p, run_eta, sizeof(run_eta));
+    if (!now->running || !expected) {
+        snprintf(out, size, "%s, %s", p->group ? head : job_name(now->job),
+                 clock_text(now->elapsed_ns, eta, sizeof(eta)));
+        return;
+    }
+    double fraction = (double)now->bytes / (double)expected;
+
+    if (fraction > 1)
+        fraction = 1;
+    bar(fraction, cells, sizeof(cells) - 1);
+    if (mean > 0)
+        clock_text((uint64_t)((1 - fraction) * (double)expected / mean * 1e9), eta, sizeof(eta));
+    else
+        snprintf(eta, sizeof(eta), "?");
+    snprintf(out, size, "%s [%s] %3.0f %% %s (mean %s) ETA %s, run %s", head, cells, fraction * 100,
+             rate_text(current, now_rate, sizeof(now_rate)),
+             rate_text(mean, mean_rate, sizeof(mean_rate)), eta, run_eta);
+}
+
+static void on_progress(void *context, const struct nm_job_progress *now)
+{
+    struct nm_progress *p = context;
+    uint64_t at_ns = nm_clock_now_ns();
+    char text[512];
+
+    if (p->quiet || at_ns - p->last_ns < (p->terminal ? REDRAW_EVERY_NS : LINE_EVERY_NS))
+        return;
+    p->last_ns = at_ns;
+    describe(p, now, text, sizeof(text));
+    if (!p->terminal) {
+        fprintf(stderr, "%s\n", text);
+        return;
+    }
+    struct winsize window = {0};
+    int width = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 20
+                    ? window.ws_col - 1
+                    : 79;
+
+    fprintf(stderr, "\r\033[K%.*s", width, text);
+    fflush(stderr);
+    p->drawn = true;
+}
+
+static void on_trial(void *context, const struct nm_trial_record *trial,
+                     const struct nm_volume *volume)
+{
+    struct nm_progress *p = context;
+    char rate[40], time[24];
+
+    if (p->quiet)
+        return;
+    clear_line(p);
+    p->last_ns = nm_clock_now_ns();
+    fprintf(stderr, "%s %s %s %s, pass %" PRIu32 ": ", volume->name, trial->protocol,
+            trial->workload, trial->phase, trial->pass);
+    if (trial->status == NM_STATUS_OK)
+        fprintf(
+            stderr, "%s in %s\n",
+            rate_text((double)trial->bytes * 1e9 / (double)trial->duration_ns, rate, sizeof(rate)),
+            nm_units_format_duration(trial->duration_ns, time, sizeof(time)));
+    else if (trial->status == NM_STATUS_NA)
+        fputs("not applicable, the volume has no URL for it\n", stderr);
+    else
+        fprintf(stderr, "%s%s%s%s%s\n",
+                p->color && trial->status == NM_STATUS_FAILED ? "\033[31m" : "",
+                nm_status_name(trial->status),
+                p->color && trial->status == NM_STATUS_FAILED ? "\033[0m" : "",
+                trial->message ? ": " : "", trial->message ? trial->message : "");
+}
+
+static void on_warning(void *context, const char *text)
+{
+    struct nm_progress *p = context;
+
+    clear_line(p);
+    fprintf(stderr, "nasmark: warning: %s\n", text);
+}
+
+int nm_progress_new(const struct nm_plan *plan, bool quiet, bool color, struct nm_progress **ret,
+                    struct nm_error *err)
+{
+    struct nm_progress *progress = calloc(1, sizeof(*progress));
+
+    if (!progress)
+        return nm_error_errno(err, -ENOMEM, "out of memory");
+    progress->plan = plan;
+    progress->quiet = quiet;
+    progress->color = color;
+    progress->terminal = isatty(STDERR_FILENO);
+    progress->last_ns = nm_clock_now_ns();
+    *ret = progress;
+    return 0;
+}
+
+void nm_progress_free(struct nm_progress *progress)
+{
+    if (!progress)
+        return;
+    clear_line(progress);
+    free(progress);
+}
+
+struct nm_campaign_view nm_progress_view(struct nm_progress *progress)
+{
+    return (struct nm_campaign_view){
+        .on_begin = on_begin,
+        .on_group = on_group,
+        .on_trial = on_trial,
+        .on_warning = on_warning,
+        .on_progress = on_progress,
+        .context = progress,
+    };
+}
