@@ -39,6 +39,8 @@ static const struct nm_phase phases[PHASES] = {
                         .drop_caches = true},
 };
 
+extern const struct nm_workload_ops nm_workload_copy;
+
 struct copy {
     struct nm_workload base;
     struct nm_copyset set;
@@ -78,6 +80,7 @@ static int parse(const char *arguments, const void *options, struct nm_workload 
         free(copy);
         return r;
     }
+    copy->base.ops = &nm_workload_copy;
     *ret = &copy->base;
     return 0;
 }

@@ -42,6 +42,8 @@ static const struct nm_phase read_only[] = {
      .drop_caches = true},
 };
 
+extern const struct nm_workload_ops nm_workload_sequential;
+
 struct sequential {
     struct nm_workload base;
     uint64_t size_bytes;
@@ -89,6 +91,7 @@ static int parse(const char *arguments, const void *options, struct nm_workload 
         free(sequential);
         return r;
     }
+    sequential->base.ops = &nm_workload_sequential;
     *ret = &sequential->base;
     return 0;
 }

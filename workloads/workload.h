@@ -128,7 +128,7 @@ struct nm_workload_ops {
     const char *unavailable;                 /* why it is not built */
 
     /* MUST. Parses what stands behind the colon (NULL when nothing does). options: filled section
-     * structure, stays valid. */
+     * structure, stays valid. Sets base.ops. */
     int (*parse)(const char *arguments, const void *options, struct nm_workload **ret,
                  struct nm_error *err);
     void (*free)(struct nm_workload *workload);
