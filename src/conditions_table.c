@@ -100,6 +100,12 @@ const struct nm_condition_def nm_condition_table[] = {
     KEY("nfs.rsize", "B", NM_FACTOR_PROTOCOL, "largest READ"),
     KEY("nfs.wsize", "B", NM_FACTOR_PROTOCOL, "largest WRITE"),
     KEY("nfs.connections", "", NM_FACTOR_PROTOCOL, "connections per stream"),
+    INFO("nfs.block", "B", "size of one request on the wire"),
+    INFO("nfs.version_reason", "", "why NFSv4 was chosen where no version was asked for"),
+    IMPLIED("nfs.export", "", THE_TARGET, "export that holds the target"),
+    IMPLIED("nfs.fsid", "", THE_TARGET, "file system behind the export"),
+    INFO("nfs.delays", "", "answers that said: try again later"),
+    INFO("nfs.reconnects", "", "idle connections that the server had closed"),
     INFO("nfs.uid", "", "user id sent"),
     INFO("nfs.gid", "", "group id sent"),
 
