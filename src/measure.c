@@ -12,6 +12,7 @@
 #include "worker.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,16 +72,16 @@ static int exit_code(const struct nm_campaign_result *result)
 
 /* The tables of the whole campaign: earlier sessions included. */
 static int print_tables(const struct nm_arguments *arguments, struct nm_store *store,
-                        const char *run_id, struct nm_error *err)
+                        const struct nm_campaign_result *result, struct nm_error *err)
 {
     struct nm_table_style style = {
-        .digits = -1, .language = "en", .color = arguments->color, .run_id = run_id};
+        .digits = -1, .language = "en", .color = arguments->color, .run_id = result->run_id};
     struct nm_select *select = NULL;
     struct nm_cells *cells = NULL;
     char word[32];
     const char *words[] = {word};
 
-    snprintf(word, sizeof(word), "campaign-of=%s", run_id);
+    snprintf(word, sizeof(word), "campaign=%" PRId64, result->campaign_id);
     int r = nm_select_parse(words, 1, &select, err);
 
     if (!r)
@@ -165,7 +166,7 @@ static int measure(const struct nm_arguments *arguments, const struct nm_plan *p
         *ret_exit = exit_code(&result);
         if (!arguments->json)
             printf("run %s\n", result.run_id);
-        r = print_tables(arguments, store, result.run_id, err);
+        r = print_tables(arguments, store, &result, err);
         if (!r && !result.n_run && !result.interrupted && !arguments->quiet)
             fprintf(
                 stderr,

@@ -536,6 +536,7 @@ int nm_campaign_run(struct nm_campaign *campaign, struct nm_store *store, struct
     else
         nm_error_errno(err, r, "out of memory");
     memcpy(result.n_status, state.run.n_status, sizeof(result.n_status));
+    result.campaign_id = state.run.campaign_id;
     result.n_run = state.n_run;
     result.interrupted = interrupted(&state);
     *ret = result;

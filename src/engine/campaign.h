@@ -47,6 +47,7 @@ const struct nm_group *nm_campaign_groups(const struct nm_campaign *campaign, si
 
 struct nm_campaign_result {
     char run_id[16];
+    int64_t campaign_id;
     unsigned n_status[NM_STATUSES];
     size_t n_run; /* groups executed */
     bool interrupted;
