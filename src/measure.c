@@ -158,8 +158,7 @@ static int measure(const struct nm_arguments *arguments, const struct nm_plan *p
     if (!r) {
         struct nm_campaign_view view = nm_progress_view(progress);
 
-        r = nm_campaign_run(campaign, store, arena, spawner, NULL, &signals_seen, &view, &result,
-                            err);
+        r = nm_campaign_run(campaign, store, arena, spawner, &signals_seen, &view, &result, err);
     }
     nm_progress_free(progress);
     if (!r) {

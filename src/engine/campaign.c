@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "campaign.h"
 
+#include "client.h"
 #include "clock.h"
 
 #include <errno.h>
@@ -163,6 +164,7 @@ struct state {
     uint32_t *done;          /* per group: passes stored (least over its phases) */
     size_t n_planned, n_run; /* group executions */
     bool stop;
+    char complained[32]; /* interface whose limits were said */
 };
 
 static bool interrupted(const struct state *state)
@@ -261,6 +263,19 @@ static int open_targets(struct state *state, const char *run_id, struct nm_error
     return r;
 }
 
+static void describe_client(const struct nm_plan *plan, struct nm_conditions *set)
+{
+    const struct nm_client_options *client = &plan->client;
+    const char *const pairs[][2] = {{"client.note", client->note},
+                                    {"client.switch", client->switch_name},
+                                    {"client.cable", client->cable}};
+
+    nm_client_describe("", set);
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+        if (pairs[i][1])
+            nm_conditions_set(set, pairs[i][0], "%s", pairs[i][1]);
+}
+
 /* How many passes of a group are stored: the least over its measured phases. */
 static int count_done(struct state *state, const struct nm_group *group, uint32_t *ret_done,
                       struct nm_error *err)
@@ -315,6 +330,27 @@ static bool target_needed(const struct state *state, const struct nm_target *tar
     return false;
 }
 
+static void say(void *context, const char *text)
+{
+    const struct state *state = context;
+
+    state->view->on_warning(state->view->context, text);
+}
+
+/* What will limit the result, before it is measured. Said once for targets that share the
+ * interface. */
+static void complain(struct state *state, const struct nm_target *target)
+{
+    const char *nic = nm_conditions_get(&target->link, "client.nic");
+    struct nm_conditions both = state->run.client;
+
+    if (!nic || !strcmp(nic, state->complained))
+        return;
+    snprintf(state->complained, sizeof(state->complained), "%s", nic);
+    nm_conditions_merge(&both, &target->link);
+    nm_client_complain(&both, say, state);
+}
+
 /* Connects to every target that something will run on, and compares what is behind it with last
  * time. */
 static int preflight(struct state *state, struct nm_error *err)
@@ -328,6 +364,7 @@ static int preflight(struct state *state, struct nm_error *err)
         r = nm_target_probe(target, state->run.runner, err);
         if (r < 0)
             return r;
+        complain(state, target);
         if (target->probe_result < 0 || !target->info.identity[0])
             continue;
         r = nm_store_check_identity(state->run.store, target->volume_id,
@@ -498,8 +535,7 @@ static int execute(struct state *state, struct nm_campaign_result *result, struc
 }
 
 int nm_campaign_run(struct nm_campaign *campaign, struct nm_store *store, struct nm_arena *arena,
-                    struct nm_spawner *spawner, const struct nm_conditions *client,
-                    const volatile sig_atomic_t *interrupt_flag,
+                    struct nm_spawner *spawner, const volatile sig_atomic_t *interrupt_flag,
                     const struct nm_campaign_view *view, struct nm_campaign_result *ret,
                     struct nm_error *err)
 {
@@ -523,7 +559,6 @@ int nm_campaign_run(struct nm_campaign *campaign, struct nm_store *store, struct
                 .store = store,
                 .origin = random_u64(),
                 .evict = campaign->evict,
-                .client = client,
                 .on_trial = view->on_trial,
                 .on_warning = view->on_warning,
                 .context = view->context},
@@ -531,6 +566,7 @@ int nm_campaign_run(struct nm_campaign *campaign, struct nm_store *store, struct
     struct nm_campaign_result result = {0};
     int r = -ENOMEM;
 
+    describe_client(campaign->plan, &state.run.client);
     if (state.order && state.done)
         r = execute(&state, &result, err);
     else

@@ -23,10 +23,10 @@ struct nm_run {
     struct nm_store *store;
     int64_t campaign_id, session_id;
     uint32_t round;
-    uint64_t origin;                    /* of the test data, random */
-    uint64_t next_group;                /* counts executed groups: their data never repeat */
-    struct nm_workload *evict;          /* hidden workload, NULL = no eviction */
-    const struct nm_conditions *client; /* conditions of this machine, may be NULL */
+    uint64_t origin;             /* of the test data, random */
+    uint64_t next_group;         /* counts executed groups: their data never repeat */
+    struct nm_workload *evict;   /* hidden workload, NULL = no eviction */
+    struct nm_conditions client; /* of this machine and of [client] */
     /* counters over all trials stored by this run */
     unsigned n_status[NM_STATUSES];
     /* called after each stored trial and for warnings; never NULL */

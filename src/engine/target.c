@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "target.h"
 
+#include "client.h"
 #include "directory.h"
 
 #include <errno.h>
@@ -86,6 +87,8 @@ int nm_target_probe(struct nm_target *target, struct nm_runner *runner, struct n
     target->probe_result = run_simple(runner, &job, false, outcome, &target->probe_error);
     target->info = outcome->info;
     target->conditions = outcome->conditions;
+    if (!target->probe_result)
+        nm_client_describe_link("", url, &target->link);
     nm_outcome_done(outcome);
     free(outcome);
     return 0;

@@ -22,6 +22,7 @@ struct nm_target {
     struct nm_error probe_error;
     struct nm_target_info info;
     struct nm_conditions conditions;
+    struct nm_conditions link; /* of this machine towards it */
     /* what we have there */
     enum nm_claim claim;
     uint64_t raw_end_bytes; /* highest byte that raw writes may have touched */

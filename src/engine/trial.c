@@ -3,7 +3,9 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "trial.h"
 
+#include "client.h"
 #include "clock.h"
+#include "flags.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -115,6 +117,33 @@ static void take_outcome(struct nm_trial_record *record, const struct nm_outcome
     record->bin_ns = NM_BIN_NS;
 }
 
+static struct nm_flag_input flag_input(const struct nm_run *run, const struct nm_group *group,
+                                       const struct nm_workload_context *context, size_t phase,
+                                       bool writes, const struct nm_outcome *outcome,
+                                       const struct nm_conditions *conditions)
+{
+    const struct nm_workload *workload = group->workload->workload;
+    enum nm_protocol protocol = group->target->protocol;
+    const char *flush = nm_conditions_get(conditions, "flush");
+    uint64_t bytes, files, space;
+
+    workload->ops->volume(workload, context, phase, &bytes, &files, &space);
+    return (struct nm_flag_input){
+        .bytes = outcome->bytes,
+        .duration_ns = outcome->duration_ns,
+        .busiest_cpu_ns = outcome->busiest_cpu_ns,
+        .bins_bytes = outcome->bins_bytes,
+        .n_bins = outcome->n_bins,
+        .bin_ns = NM_BIN_NS,
+        .working_set_bytes = space + run->plan->run.evict_bytes,
+        .nas_ram_bytes = run->plan->nas.ram_bytes,
+        .writes = writes,
+        .no_flush = flush && !strcmp(flush, "ack"),
+        .network = protocol != NM_PROTOCOL_LOCAL && protocol != NM_PROTOCOL_NULL,
+        .conditions = conditions,
+    };
+}
+
 int nm_trial_store(struct nm_run *run, const struct nm_group *group, struct nm_group_place place,
                    const struct nm_workload_context *context, size_t phase,
                    const struct nm_trial_result *result, struct nm_error *err)
@@ -124,6 +153,7 @@ int nm_trial_store(struct nm_run *run, const struct nm_group *group, struct nm_g
     struct nm_metrics *metrics = calloc(1, sizeof(*metrics));
     struct nm_histogram_record histograms[NM_OP_KINDS + 1];
     const struct nm_phase *phases;
+    char flags[128] = "";
     int64_t trial_id;
     int r = -ENOMEM;
 
@@ -158,8 +188,9 @@ int nm_trial_store(struct nm_run *run, const struct nm_group *group, struct nm_g
         record.raw = result->err.raw[0] ? result->err.raw : NULL;
         record.message = result->err.text;
     }
-    if (run->client)
-        nm_conditions_merge(conditions, run->client);
+    nm_conditions_merge(conditions, &run->client);
+    nm_conditions_merge(conditions, &group->target->link);
+    nm_client_describe_now("", conditions);
     if (context)
         plan_conditions(run->plan, context, conditions);
     if (result->outcome) {
@@ -168,6 +199,12 @@ int nm_trial_store(struct nm_run *run, const struct nm_group *group, struct nm_g
         if (!result->code) {
             all_metrics(result->outcome, record.streams, metrics);
             record.n_histograms = list_histograms(result->outcome, histograms);
+            struct nm_flag_input input = flag_input(run, group, context, phase, record.phase_writes,
+                                                    result->outcome, conditions);
+
+            nm_flags_judge(&input, flags, sizeof(flags));
+            nm_flags_course(&input, metrics);
+            record.flags = *flags ? flags : NULL;
         }
     }
     r = nm_store_trial(run->store, &record, &trial_id, err);

@@ -1,0 +1,191 @@
+/* Blame (flags.h).
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "flags.h"
+
+#include "clock.h"
+#include "steady.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Thresholds; docs/METRICS.md explains each. */
+#define BUSY_CPU    0.90
+#define FULL_LINK   0.95
+#define ABOVE_LINK  1.03 /* clocks and headers are not that inexact */
+#define SHORT_NS    (NM_NS_PER_S / 2)
+#define UNSTABLE_CV 0.30
+#define RAM_FACTOR  2
+/* Preamble and start 8, gap 12, checksum 4, header 14; IPv4 20, TCP 20 + 12 time stamp. */
+#define FRAME_BYTES  38.0
+#define HEADER_BYTES 52.0
+
+enum flag {
+    FLAG_SHORT,
+    FLAG_CLIENT_CPU,
+    FLAG_LINK,
+    FLAG_CACHED,
+    FLAG_SERVER_CACHED,
+    FLAG_BUFFERED,
+    FLAG_BURST,
+    FLAG_UNSTABLE,
+    FLAG_SYSTEM_DISK,
+    FLAG_SHARED_LOAD,
+    FLAG_NOT_PREFILLED,
+    FLAGS
+};
+
+static const struct {
+    const char *word, *legend;
+} table[FLAGS] = {
+    [FLAG_SHORT] = {"short",
+                    "measured for less than half a second; more files or a larger size say more"},
+    [FLAG_CLIENT_CPU] =
+        {"client-cpu", "a client process used over 90 % of a core: this machine may be the limit"},
+    [FLAG_LINK] = {"link", "at least 95 % of what the network link carries: the link is the limit"},
+    [FLAG_CACHED] =
+        {"cached", "faster than the link or read back from less than twice the memory of the NAS: "
+                   "may come from a cache"},
+    [FLAG_SERVER_CACHED] = {"server-cached",
+                            "ends when the server acknowledged, the data may still be in its "
+                            "memory; use a set of more than twice the memory of the NAS"},
+    [FLAG_BUFFERED] = {"buffered", "went through this machine's page cache"},
+    [FLAG_BURST] = {"burst", "started faster than it went on: see burst and sustained rates"},
+    [FLAG_UNSTABLE] = {"unstable", "the rate varied strongly within the trial"},
+    [FLAG_SYSTEM_DISK] = {"system-disk", "the target is on the same device as /"},
+    [FLAG_SHARED_LOAD] = {"shared-load", "another run was active on the target"},
+    [FLAG_NOT_PREFILLED] = {"not-prefilled", "blocks were read that nobody wrote before"},
+};
+
+const char *nm_flag_legend(const char *word)
+{
+    for (int i = 0; i < FLAGS; i++)
+        if (!strcmp(table[i].word, word))
+            return table[i].legend;
+    return NULL;
+}
+
+double nm_link_payload_per_s(double mbit, double mtu_bytes)
+{
+    return mbit * 1e6 / 8 * (mtu_bytes - HEADER_BYTES) / (mtu_bytes + FRAME_BYTES);
+}
+
+/* Bytes per second the link carries, 0 = unknown (virtual interface, local target). */
+static double link_rate(const struct nm_conditions *conditions)
+{
+    const char *speed = nm_conditions_get(conditions, "client.link_mbit");
+    const char *mtu = nm_conditions_get(conditions, "client.mtu");
+    const char *nic = nm_conditions_get(conditions, "client.nic");
+    double mbit = speed && isdigit((unsigned char)*speed) ? strtod(speed, NULL) : 0;
+    double bytes = mtu && isdigit((unsigned char)*mtu) ? strtod(mtu, NULL) : 1500;
+
+    if (mbit <= 0 || (nic && !strcmp(nic, "lo")))
+        return 0;
+    return nm_link_payload_per_s(mbit, bytes);
+}
+
+static bool has(const struct nm_conditions *conditions, const char *name, const char *value)
+{
+    const char *have = nm_conditions_get(conditions, name);
+
+    return have && !strcmp(have, value);
+}
+
+/* Rates in the longest bins that leave enough of them; heap, *ret_bin_ns their length. */
+static double *rates_of(const struct nm_flag_input *input, size_t *ret_n, uint64_t *ret_bin_ns)
+{
+    uint64_t target_ns = input->duration_ns >= 8 * NM_NS_PER_S ? NM_NS_PER_S : input->bin_ns;
+    double *rates = input->n_bins ? calloc(input->n_bins, sizeof(*rates)) : NULL;
+
+    *ret_n = 0;
+    *ret_bin_ns = target_ns;
+    if (rates && input->bin_ns)
+        *ret_n = nm_steady_rebin(input->bins_bytes, input->n_bins, input->bin_ns, target_ns, rates,
+                                 input->n_bins);
+    /* The last bin ends with the trial, not with its interval. */
+    if (target_ns == input->bin_ns && *ret_n && input->duration_ns % input->bin_ns)
+        --*ret_n;
+    return rates;
+}
+
+static void judge_course(const struct nm_flag_input *input, bool on[FLAGS])
+{
+    uint64_t bin_ns;
+    size_t n;
+    double *rates = rates_of(input, &n, &bin_ns), *scratch = n ? calloc(n, sizeof(*scratch)) : NULL;
+
+    /* Below a second per bin requests and files are too coarse to call a rate unstable. */
+    if (scratch && bin_ns == NM_NS_PER_S) {
+        struct nm_stability stability = nm_steady_stability(rates, n, scratch);
+
+        on[FLAG_BURST] = nm_steady_split(rates, n).significant;
+        on[FLAG_UNSTABLE] = stability.known && stability.cv > UNSTABLE_CV;
+    }
+    free(rates);
+    free(scratch);
+}
+
+void nm_flags_judge(const struct nm_flag_input *input, char *out, size_t size)
+{
+    double rate = input->duration_ns ? (double)input->bytes * 1e9 / (double)input->duration_ns : 0;
+    double link = input->network ? link_rate(input->conditions) : 0;
+    bool small =
+        input->nas_ram_bytes && input->working_set_bytes < RAM_FACTOR * input->nas_ram_bytes;
+    bool on[FLAGS] = {false};
+
+    on[FLAG_SHORT] = input->duration_ns < SHORT_NS;
+    on[FLAG_CLIENT_CPU] =
+        input->network && (double)input->busiest_cpu_ns > BUSY_CPU * (double)input->duration_ns;
+    on[FLAG_LINK] = link > 0 && rate >= FULL_LINK * link && rate <= ABOVE_LINK * link;
+    on[FLAG_CACHED] =
+        (link > 0 && rate > ABOVE_LINK * link) || (!input->writes && input->network && small);
+    on[FLAG_SERVER_CACHED] = input->writes && input->no_flush && (small || !input->nas_ram_bytes);
+    on[FLAG_BUFFERED] =
+        has(input->conditions, "direct", "no") || has(input->conditions, "buffered", "yes");
+    on[FLAG_SYSTEM_DISK] = has(input->conditions, "system_disk", "yes");
+    on[FLAG_SHARED_LOAD] = has(input->conditions, "server.load", "shared");
+    on[FLAG_NOT_PREFILLED] = !input->writes && has(input->conditions, "prefill", "no");
+    judge_course(input, on);
+    *out = '\0';
+    for (int i = 0; i < FLAGS; i++)
+        if (on[i]) {
+            size_t used = strlen(out);
+
+            snprintf(out + used, size - used, "%s%s", used ? " " : "", table[i].word);
+        }
+}
+
+void nm_flags_course(const struct nm_flag_input *input, struct nm_metrics *metrics)
+{
+    uint64_t bin_ns;
+    size_t n;
+    double *rates = rates_of(input, &n, &bin_ns), *scratch = n ? calloc(n, sizeof(*scratch)) : NULL;
+
+    if (scratch) {
+        struct nm_steady_split split = nm_steady_split(rates, n);
+        struct nm_stability stability = nm_steady_stability(rates, n, scratch);
+
+        if (split.significant && bin_ns == NM_NS_PER_S) {
+            nm_metrics_add(metrics, "burst_rate", "B/s", NM_BETTER_HIGHER, NM_SUMMARY_GEOMEAN,
+                           split.burst);
+            nm_metrics_add(metrics, "sustained_rate", "B/s", NM_BETTER_HIGHER, NM_SUMMARY_GEOMEAN,
+                           split.sustained);
+            nm_metrics_add(metrics, "burst_bytes", "B", NM_BETTER_NONE, NM_SUMMARY_MEDIAN,
+                           split.cache_units);
+        }
+        if (stability.known) {
+            nm_metrics_add(metrics, "rate_cv", "1", NM_BETTER_LOWER, NM_SUMMARY_MEDIAN,
+                           stability.cv);
+            nm_metrics_add(metrics, "rate_p5", "B/s", NM_BETTER_HIGHER, NM_SUMMARY_MEDIAN,
+                           stability.p5);
+            nm_metrics_add(metrics, "stalls", "1", NM_BETTER_LOWER, NM_SUMMARY_MAX,
+                           (double)stability.stalls);
+            nm_metrics_add(metrics, "longest_stall", "ns", NM_BETTER_LOWER, NM_SUMMARY_MAX,
+                           (double)(stability.longest_stall_bins * bin_ns));
+        }
+    }
+    free(rates);
+    free(scratch);
+}

@@ -1,0 +1,41 @@
+/* Blame: short words on a trial that say what its number may be limited by, and the course of a
+ * trial (burst, sustained, stability) as metrics.
+ *
+ * One table of flags: word and legend. Rules are pure functions of what was measured and its
+ * conditions.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef NM_FLAGS_H
+#define NM_FLAGS_H
+
+#include "conditions.h"
+#include "workload.h"
+
+struct nm_flag_input {
+    uint64_t bytes, duration_ns;
+    uint64_t busiest_cpu_ns; /* of the worker that used most */
+    const uint64_t *bins_bytes;
+    size_t n_bins;
+    uint64_t bin_ns;
+    uint64_t working_set_bytes; /* of the group on the target */
+    uint64_t nas_ram_bytes;     /* 0 = unknown */
+    bool writes, no_flush;      /* the phase writes; the protocol library cannot flush */
+    bool network;               /* not local, not simulated */
+    const struct nm_conditions *conditions;
+};
+
+/* Words separated by blanks into out ("" when none). */
+void nm_flags_judge(const struct nm_flag_input *input, char *out, size_t size);
+
+/* Metrics burst_rate, sustained_rate, burst_bytes (estimated cache), rate_cv, rate_p5, stalls,
+ * longest_stall: from bins of one second where there are enough, else of 100 ms. */
+void nm_flags_course(const struct nm_flag_input *input, struct nm_metrics *metrics);
+
+/* Legend of a flag for below a table; NULL = unknown word. */
+const char *nm_flag_legend(const char *word);
+
+/* Payload that a link of mbit carries over TCP at this MTU, bytes per second: Ethernet preamble,
+ * gap and checksum, IPv4 and TCP headers with time stamps. */
+double nm_link_payload_per_s(double mbit, double mtu_bytes);
+
+#endif
