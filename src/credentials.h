@@ -14,7 +14,11 @@
 #include "error.h"
 #include "url.h"
 
-/* What a backend gets for one target. Strings point into the vault; NULL = not given. */
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What a backend gets for one target. Strings point into the vault; NULL = not given. iscsi gets
+ * the chap fields, every other protocol user, password and domain. */
 struct nm_credentials {
     const char *user, *password, *domain;
     const char *chap_user, *chap_secret;
@@ -25,6 +29,10 @@ struct nm_vault;
 
 int nm_vault_new(struct nm_vault **ret_vault, struct nm_error *err) NM_MUST_CHECK;
 void nm_vault_free(struct nm_vault *vault); /* wipes */
+
+/* What a program does at start: new, environment, then the file (path may be NULL). */
+int nm_vault_open(const char *path, struct nm_vault **ret_vault,
+                  struct nm_error *err) NM_MUST_CHECK;
 
 /* Reads a credentials file; refuses one that group or others can read. */
 int nm_vault_load(struct nm_vault *vault, const char *path, struct nm_error *err) NM_MUST_CHECK;
@@ -37,12 +45,17 @@ int nm_vault_take_password(struct nm_vault *vault, const struct nm_url *url, cha
                            struct nm_error *err) NM_MUST_CHECK;
 
 /* Credentials for url; asks on the terminal when a user is named, no password is known and
- * may_prompt. No credentials at all is not an error: *ret is then all NULL (guest). */
+ * may_prompt. A section that names another user than the URL does not apply. No credentials at all
+ * is not an error: *ret is then all NULL (guest). */
 int nm_vault_find(struct nm_vault *vault, const struct nm_url *url, bool may_prompt,
                   struct nm_credentials *ret, struct nm_error *err) NM_MUST_CHECK;
 
-/* Overwrites passwords inside argv in place (anything after "://" and before "@" with a colon, and
- * values of --set *password*); call after parsing. */
+/* Asks on /dev/tty without echo. */
+int nm_secrets_prompt(const char *question, char *out, size_t size,
+                      struct nm_error *err) NM_MUST_CHECK;
+
+/* Overwrites secrets inside argv in place: passwords in URLs, values of settings whose name holds
+ * "password" or "secret". More may be hit: work on a copy. */
 void nm_secrets_scrub_argv(int argc, char **argv);
 
 /* memset that the compiler keeps. */

@@ -1,4 +1,4 @@
-/* Memory that held a secret (credentials.h).
+/* Traces of secrets in memory and on the command line (credentials.h).
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "credentials.h"
@@ -8,4 +8,46 @@
 void nm_secrets_wipe(void *memory, size_t size)
 {
     explicit_bzero(memory, size);
+}
+
+static void blacken(char *first, const char *end)
+{
+    while (first < end)
+        *first++ = '*';
+}
+
+/* "smb://user:secret@nas/share": from the first ":" behind "://" to the last "@". More than the
+ * password is hit when it holds a raw "@" or the path does; nobody reads the text any more. */
+static void scrub_url(char *text)
+{
+    char *authority = strstr(text, "://"), *colon, *at;
+
+    if (!authority)
+        return;
+    at = strrchr(authority, '@');
+    colon = strchr(authority + 3, ':');
+    if (at && colon && colon < at)
+        blacken(colon + 1, at);
+}
+
+/* "iscsi.chap_secret=...", "--password=..." */
+static void scrub_setting(char *text)
+{
+    char *word = strcasestr(text, "password"), *equals;
+
+    if (!word)
+        word = strcasestr(text, "secret");
+    equals = word ? strchr(word, '=') : NULL;
+    if (equals)
+        blacken(equals + 1, equals + strlen(equals));
+}
+
+void nm_secrets_scrub_argv(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        scrub_url(argv[i]);
+        scrub_setting(argv[i]);
+        if (i + 1 < argc && !strcmp(argv[i], "--password"))
+            blacken(argv[i + 1], argv[i + 1] + strlen(argv[i + 1]));
+    }
 }
