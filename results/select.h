@@ -85,6 +85,8 @@ int nm_select_parse(const char *const *words, size_t n_words, struct nm_select *
 int nm_select_parse_line(const char *line, struct nm_select **ret_select,
                          struct nm_error *err) NM_MUST_CHECK;
 void nm_select_free(struct nm_select *select);
+/* Value given for a key ("firmware"), NULL = the key was not named. */
+const char *nm_select_get(const struct nm_select *select, const char *key);
 
 /* Value given for a key ("firmware"), NULL = the key was not named. */
 const char *nm_select_get(const struct nm_select *select, const char *key);
