@@ -105,20 +105,12 @@ static bool waived(const struct nm_compare_options *options, const char *name)
     return false;
 }
 
-static bool imported(const struct nm_cell *cell)
-{
-    for (size_t i = 0; i < cell->n_trials; i++)
-        if (cell->trials[i].source && !strncmp(cell->trials[i].source, "imported", 8))
-            return true;
-    return false;
-}
-
 /* Adds what forbids the comparison to note; returns how many conditions do. With `source` waived,
  * what an imported side does not know is waived too. */
 static size_t conflicts(const struct nm_cell *a, const struct nm_cell *b,
                         const struct nm_compare_options *options, char *note, size_t size)
 {
-    bool mixed = imported(a) != imported(b);
+    bool mixed = a->imported != b->imported;
     size_t from = 0, n = 0, used = 0;
     const struct nm_condition_def *def;
 
@@ -274,7 +266,7 @@ static bool one_session(const struct nm_cell *cell)
 {
     const char *order = nm_conditions_get(cell->conditions, "order"), *run = NULL;
 
-    if (!order || strcmp(order, "grouped") != 0 || imported(cell))
+    if (!order || strcmp(order, "grouped") != 0 || cell->imported)
         return false;
     for (size_t i = 0; i < cell->n_trials; i++) {
         if (cell->trials[i].status != NM_STATUS_OK)

@@ -316,9 +316,19 @@ int nm_compare_write_text(const struct nm_compare *compare, bool color, FILE *ou
     return 0;
 }
 
+/* Text may be cut in the middle of a letter: what is not UTF-8 becomes a question mark. */
 static json_t *text_or_null(const char *text)
 {
-    return text ? json_string(text) : json_null();
+    char clean[256];
+    json_t *string = text ? json_string(text) : json_null();
+
+    if (string)
+        return string;
+    snprintf(clean, sizeof(clean), "%s", text);
+    for (char *p = clean; *p; p++)
+        if ((unsigned char)*p >= 0x80)
+            *p = '?';
+    return json_string(clean);
 }
 
 static json_t *real_or_null(bool has, double value)
