@@ -105,30 +105,24 @@ static bool waived(const struct nm_compare_options *options, const char *name)
     return false;
 }
 
-/* Adds what forbids the comparison to note; returns how many conditions do. With `source` waived,
- * what an imported side does not know is waived too. */
+/* Puts what forbids the comparison into note; returns how many conditions do. */
 static size_t conflicts(const struct nm_cell *a, const struct nm_cell *b,
                         const struct nm_compare_options *options, char *note, size_t size)
 {
-    bool mixed = a->imported != b->imported;
     size_t from = 0, n = 0, used = 0;
     const struct nm_condition_def *def;
 
     note[0] = '\0';
-    if (mixed && !waived(options, "source")) {
+    if (a->imported != b->imported && !waived(options, "source")) {
         snprintf(note, size, "measured against imported (--allow source)");
         return 1;
     }
     while ((def = nm_conditions_conflict(a->conditions, b->conditions, factors_of(options->keys),
                                          options->allowed, &from))) {
-        const char *in_a = nm_conditions_get(a->conditions, def->name);
-        const char *in_b = nm_conditions_get(b->conditions, def->name);
-
-        if (mixed && (!in_a || !in_b))
-            continue;
         if (n++ < 3 && used < size)
             used += (size_t)snprintf(note + used, size - used, "%s%s %s / %s", n > 1 ? ", " : "",
-                                     def->name, in_a ? in_a : "unknown", in_b ? in_b : "unknown");
+                                     def->name, nm_conditions_get(a->conditions, def->name),
+                                     nm_conditions_get(b->conditions, def->name));
     }
     if (n > 3 && used < size)
         snprintf(note + used, size - used, ", %zu more", n - 3);
