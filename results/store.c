@@ -231,10 +231,11 @@ int nm_store_open(const char *path, enum nm_store_mode mode, struct nm_store **r
     struct stat st;
     int r;
 
-    if (!store || !(store->path = strdup(path))) {
+    if (!store || !(store->path = path ? strdup(path) : nm_store_default_path())) {
         r = nm_error_errno(err, -ENOMEM, "store: out of memory");
         goto out;
     }
+    path = store->path;
     store->mode = mode;
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
         r = nm_error_set(err, -EINVAL, NM_REASON_PROTECTED,

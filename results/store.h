@@ -18,9 +18,10 @@ enum nm_store_mode { NM_STORE_READ, NM_STORE_WRITE };
  * ~/.local/share/nasmark/nasmark.db. Heap. */
 char *nm_store_default_path(void);
 
-/* Opens or (NM_STORE_WRITE) creates. Refuses untouched: a file that is not ours, a newer schema. A
- * locked database is waited for (10 s), then it is -EBUSY "database busy (pid N)", here and in
- * every other function. Directories are made for the default path only. */
+/* Opens or (NM_STORE_WRITE) creates; path NULL = the default path. Refuses untouched: a file that
+ * is not ours, a newer schema. A locked database is waited for (10 s), then it is -EBUSY "database
+ * busy (pid N)", here and in every other function. Directories are made for the default path only.
+ */
 int nm_store_open(const char *path, enum nm_store_mode mode, struct nm_store **ret_store,
                   struct nm_error *err) NM_MUST_CHECK;
 void nm_store_close(struct nm_store *store);

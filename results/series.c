@@ -1,0 +1,159 @@
+/* Series of firmware versions (series.h).
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "series.h"
+
+#include "stats.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool same_series(const struct nm_cell *a, const struct nm_cell *b)
+{
+    return !strcmp(a->nas, b->nas) && !strcmp(a->volume, b->volume) &&
+           !strcmp(a->protocol, b->protocol) && !strcmp(a->workload, b->workload) &&
+           !strcmp(a->phase, b->phase) && a->imported == b->imported &&
+           !strcmp(a->conditions_hash, b->conditions_hash);
+}
+
+static int by_version(const void *left, const void *right)
+{
+    const struct nm_cell *a = ((const struct nm_series_point *)left)->cell;
+    const struct nm_cell *b = ((const struct nm_series_point *)right)->cell;
+
+    if (a->firmware_utc_ns != b->firmware_utc_ns)
+        return a->firmware_utc_ns < b->firmware_utc_ns ? -1 : 1;
+    return strcmp(a->firmware, b->firmware);
+}
+
+/* Adds the cell's version when it has a number; a second cell of the same version (another
+ * campaign) counts only when it is newer. */
+static int add_point(struct nm_series *series, const struct nm_cell *cell, struct nm_error *err)
+{
+    struct nm_series_point point = {.cell = cell};
+    struct nm_metric_values values;
+    int r = nm_metric_values(cell, series->metric, &values, err);
+
+    if (r < 0)
+        return r;
+    point.n = values.n;
+    if (nm_stats_geometric_mean(values.values, values.n, &point.centre)) {
+        size_t at = 0;
+
+        while (at < series->n && strcmp(series->points[at].cell->firmware, cell->firmware) != 0)
+            at++;
+        if (at == series->n)
+            series->points[series->n++] = point;
+        else if (series->points[at].cell->campaign_id < cell->campaign_id)
+            series->points[at] = point;
+        memcpy(series->unit, values.unit, sizeof(series->unit));
+        series->lower_is_better = values.lower_is_better;
+    }
+    nm_metric_values_done(&values);
+    return 0;
+}
+
+static int find_changes(struct nm_series *series, double margin, struct nm_error *err)
+{
+    double *y = calloc(series->n + 1, sizeof(*y));
+
+    series->changes = calloc(series->n + 1, sizeof(*series->changes));
+    if (!y || !series->changes) {
+        free(y);
+        return nm_error_errno(err, -ENOMEM, "history: out of memory");
+    }
+    for (size_t i = 0; i < series->n; i++)
+        y[i] = log(series->points[i].centre);
+    series->n_changes = nm_history_changes(y, series->n, margin, series->changes);
+    series->newest = nm_history_newest(y, series->n, series->changes, series->n_changes);
+    free(y);
+    return 0;
+}
+
+/* Gathers every cell from `from` on that belongs to the same series. */
+static int build(struct nm_series *series, const struct nm_cells *cells, size_t from,
+                 const char *metric, double margin, struct nm_error *err)
+{
+    int r = 0;
+
+    *series = (struct nm_series){.first = &cells->items[from], .metric = metric};
+    for (size_t i = from; i < cells->count && !series->metric; i++)
+        if (same_series(&cells->items[from], &cells->items[i]))
+            series->metric = nm_metric_default(&cells->items[i]);
+    series->points = calloc(cells->count - from, sizeof(*series->points));
+    if (!series->points)
+        return nm_error_errno(err, -ENOMEM, "history: out of memory");
+    for (size_t i = from; i < cells->count && r == 0; i++)
+        if (same_series(&cells->items[from], &cells->items[i]))
+            r = add_point(series, &cells->items[i], err);
+    if (r < 0)
+        return r;
+    qsort(series->points, series->n, sizeof(*series->points), by_version);
+    if (series->n > NM_HISTORY_MAX_VERSIONS) {
+        series->n_cut = series->n - NM_HISTORY_MAX_VERSIONS;
+        series->n = NM_HISTORY_MAX_VERSIONS;
+        memmove(series->points, series->points + series->n_cut,
+                series->n * sizeof(*series->points));
+    }
+    return find_changes(series, margin, err);
+}
+
+static bool seen_before(const struct nm_cells *cells, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (same_series(&cells->items[i], &cells->items[at]))
+            return true;
+    return false;
+}
+
+static void series_done(struct nm_series *series)
+{
+    free(series->points);
+    free(series->changes);
+}
+
+int nm_series_new(const struct nm_cells *cells, const char *metric, double margin,
+                  struct nm_series_set **ret, struct nm_error *err)
+{
+    struct nm_series_set *set = calloc(1, sizeof(*set));
+    int r = 0;
+
+    if (set)
+        set->items = calloc(cells->count + 1, sizeof(*set->items));
+    if (!set || !set->items) {
+        nm_series_free(set);
+        return nm_error_errno(err, -ENOMEM, "history: out of memory");
+    }
+    for (size_t i = 0; i < cells->count && r == 0; i++) {
+        if (seen_before(cells, i))
+            continue;
+        r = build(&set->items[set->count++], cells, i, metric, margin, err);
+        if (r == 0 && !set->items[set->count - 1].n)
+            series_done(&set->items[--set->count]);
+    }
+    if (r < 0) {
+        nm_series_free(set);
+        return r;
+    }
+    *ret = set;
+    return 0;
+}
+
+void nm_series_free(struct nm_series_set *set)
+{
+    if (!set)
+        return;
+    for (size_t i = 0; i < set->count; i++)
+        series_done(&set->items[i]);
+    free(set->items);
+    free(set);
+}
+
+const char *nm_series_verdict(const struct nm_series *series)
+{
+    if (!series->newest.known)
+        return "insufficient";
+    return series->newest.provisional ? "provisional" : "ok";
+}
