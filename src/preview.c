@@ -104,7 +104,7 @@ static size_t make_rows(const struct nm_campaign *campaign, const struct nm_plan
                 row->unsupported = row->err.text;
                 continue;
             }
-            nm_group_context(plan, &groups[g], backend, &context);
+            nm_group_context(plan, &groups[g], backend, p, &context);
             workload->ops->volume(workload, &context, p, &row->bytes, &row->files,
                                   &row->space_bytes);
             estimate(row, cells);

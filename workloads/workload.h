@@ -145,6 +145,12 @@ struct nm_workload_ops {
                    size_t phase, uint64_t *ret_bytes, uint64_t *ret_files,
                    uint64_t *ret_space_bytes);
 
+    /* MAY. A phase that fixes depth, streams or block_bytes of its own (profiles do) sets them in
+     * the context, which holds the plan's. Called before everything else that takes this context.
+     */
+    void (*shape)(const struct nm_workload *workload, size_t phase,
+                  struct nm_workload_context *context);
+
     /* MUST. State of one stream for one phase. */
     int (*start)(const struct nm_workload *workload, const struct nm_workload_context *context,
                  size_t phase, unsigned stream, void **ret_state, struct nm_error *err);

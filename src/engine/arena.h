@@ -41,7 +41,8 @@ struct nm_job {
     const struct nm_workload *workload; /* in inherited memory */
     enum nm_protocol protocol;
     const struct nm_backend_ops *backend;
-    struct nm_workload_context context; /* pointers into inherited memory only */
+    struct nm_workload_context
+        context; /* pointers into inherited memory only; directory NULL: the job's */
     char run_directory[64], directory[96];
     uint64_t origin, group; /* of the test data (pattern.h) */
     uint64_t end_bytes;     /* RELEASE */

@@ -51,7 +51,8 @@ const struct nm_backend_ops *nm_group_backend(const struct nm_plan *plan,
 }
 
 void nm_group_context(const struct nm_plan *plan, const struct nm_group *group,
-                      const struct nm_backend_ops *backend, struct nm_workload_context *context)
+                      const struct nm_backend_ops *backend, size_t phase,
+                      struct nm_workload_context *context)
 {
     const struct nm_target *target = group->target;
     bool on_blocks = !(backend->traits & NM_TRAIT_FILES);
@@ -70,6 +71,8 @@ void nm_group_context(const struct nm_plan *plan, const struct nm_group *group,
     context->destination = plan->run.destination;
     context->nas_ram_bytes = plan->nas.ram_bytes;
     context->files_per_directory = plan->run.files_per_directory;
+    if (group->workload->workload->ops->shape)
+        group->workload->workload->ops->shape(group->workload->workload, phase, context);
 }
 
 static bool writes_anything(const struct scene *scene)
@@ -80,16 +83,33 @@ static bool writes_anything(const struct scene *scene)
     return false;
 }
 
+/* The job of one phase. */
+static struct nm_job phase_job(const struct scene *scene, size_t phase)
+{
+    struct nm_job job = scene->job;
+
+    nm_group_context(scene->run->plan, scene->group, scene->backend, phase, &job.context);
+    job.context.seed = scene->run->origin ^ job.group;
+    job.phase = job.setup_from = phase;
+    return job;
+}
+
 /* ---- preparing the target ---- */
 
 /* Sizes of the workload: payload and what it needs on the target. */
 static uint64_t space_needed(const struct scene *scene)
 {
     const struct nm_workload *workload = scene->group->workload->workload;
-    uint64_t bytes, files, space;
+    uint64_t bytes, files, space, most = 0;
 
-    workload->ops->volume(workload, &scene->job.context, 0, &bytes, &files, &space);
-    return space;
+    for (size_t i = 0; i < scene->n_phases; i++) {
+        struct nm_job job = phase_job(scene, i);
+
+        workload->ops->volume(workload, &job.context, i, &bytes, &files, &space);
+        if (space > most)
+            most = space;
+    }
+    return most;
 }
 
 static int check_space(const struct scene *scene, struct nm_error *err)
@@ -146,7 +166,7 @@ static int evict(struct scene *scene, struct nm_error *err)
 {
     struct nm_target *target = scene->group->target;
     struct nm_outcome *outcome;
-    struct nm_job job = scene->job;
+    struct nm_job job = phase_job(scene, 0);
     int r;
 
     outcome = calloc(1, sizeof(*outcome));
@@ -175,24 +195,22 @@ static int evict(struct scene *scene, struct nm_error *err)
 
 /* ---- phases ---- */
 
-static unsigned workers_for(const struct scene *scene)
+static unsigned workers_for(const struct scene *scene, const struct nm_job *job)
 {
-    return scene->backend->traits & NM_TRAIT_SINGLE_PROCESS ? 1 : scene->job.context.streams;
+    return scene->backend->traits & NM_TRAIT_SINGLE_PROCESS ? 1 : job->context.streams;
 }
 
 static int run_phase(struct scene *scene, size_t phase, struct nm_outcome *outcome,
                      struct nm_error *err)
 {
-    struct nm_job job = scene->job;
+    struct nm_job job = phase_job(scene, phase);
     bool check = scene->phases[phase].role == NM_PHASE_CHECK;
 
-    job.phase = phase;
-    job.setup_from = phase;
     while (!check && job.setup_from && scene->phases[job.setup_from - 1].role == NM_PHASE_SETUP)
         job.setup_from--;
     job.measured = !check;
     job.buffered = scene->phases[phase].buffered || scene->run->plan->run.direct == NM_DIRECT_NO;
-    job.workers = check ? 1 : workers_for(scene);
+    job.workers = check ? 1 : workers_for(scene, &job);
     if (check)
         job.context.streams = 1;
     scene->run->runner->arena->job = job;
@@ -203,7 +221,7 @@ static int run_checks(struct scene *scene, size_t after, struct nm_error *err)
 {
     int r = 0;
 
-    if (!scene->job.context.verify_size)
+    if (scene->run->plan->run.verify == NM_VERIFY_NONE)
         return 0;
     for (size_t i = after + 1; i < scene->n_phases && !r; i++) {
         if (scene->phases[i].role != NM_PHASE_CHECK)
@@ -222,8 +240,9 @@ static int run_checks(struct scene *scene, size_t after, struct nm_error *err)
 static int store(struct scene *scene, size_t phase, const struct nm_trial_result *result,
                  struct nm_error *err)
 {
-    return nm_trial_store(scene->run, scene->group, scene->place, &scene->job.context, phase,
-                          result, err);
+    struct nm_job job = phase_job(scene, phase);
+
+    return nm_trial_store(scene->run, scene->group, scene->place, &job.context, phase, result, err);
 }
 
 /* One measured phase with its eviction and checks; *ret_failed is kept for the phases after it. */
@@ -242,7 +261,8 @@ static int measure(struct scene *scene, size_t phase, struct nm_error *ret_faile
         result.code = run_phase(scene, phase, outcome, &result.err);
     if (!result.code)
         result.code = run_checks(scene, phase, &result.err);
-    if (result.code)
+    /* What cannot be done here does not keep the other phases from being done. */
+    if (result.code && result.err.reason != NM_REASON_UNSUPPORTED)
         *ret_failed = result.err;
     r = store(scene, phase, &result, err);
     nm_outcome_done(outcome);
@@ -327,16 +347,13 @@ static void open_scene(struct scene *scene)
     scene->n_phases = workload->ops->phases(workload, &scene->phases);
     scene->on_blocks = !(scene->backend->traits & NM_TRAIT_FILES);
     nm_target_job(scene->group->target, run->plan, NM_JOB_PHASE, scene->backend, &scene->job);
-    nm_group_context(run->plan, scene->group, scene->backend, &scene->job.context);
     scene->job.workload = workload;
     scene->job.origin = run->origin;
     scene->job.group = run->next_group++;
-    scene->job.context.seed = run->origin ^ scene->job.group;
     snprintf(scene->directory, sizeof(scene->directory), "%s/g%" PRIu64,
              scene->group->target->run_directory, scene->job.group);
     snprintf(scene->job.directory, sizeof(scene->job.directory), "%s",
              scene->on_blocks ? "" : scene->directory);
-    scene->job.context.directory = NULL; /* the worker points it at job.directory */
 }
 
 int nm_group_run(struct nm_run *run, const struct nm_group *group, struct nm_group_place place,
