@@ -56,9 +56,9 @@ int nm_group_store_unrun(struct nm_run *run, const struct nm_group *group,
 const struct nm_backend_ops *nm_group_backend(const struct nm_plan *plan,
                                               const struct nm_group *group, struct nm_error *err);
 
-/* Context of the group's workload as far as it is known without connecting (sizes, depth, block).
- */
+/* Context of one phase of the group's workload as far as it is known without connecting. */
 void nm_group_context(const struct nm_plan *plan, const struct nm_group *group,
-                      const struct nm_backend_ops *backend, struct nm_workload_context *context);
+                      const struct nm_backend_ops *backend, size_t phase,
+                      struct nm_workload_context *context);
 
 #endif
