@@ -1,0 +1,215 @@
+/* Helper processes, shared memory, and the private home directory (smb.h).
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "smb.h"
+
+#include "clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+void *nm_smb_shared_alloc(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+void nm_smb_shared_free(void *memory, size_t bytes)
+{
+    if (memory)
+        munmap(memory, bytes);
+}
+
+/* ---- processes ---- */
+
+/* The library writes to standard output and standard error; both belong to the user. Signals of
+ * the terminal reach the whole process group, but the engine decides what ends when. */
+static void become_child(const char *name, pid_t parent)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent || null < 0)
+        _exit(1);
+    prctl(PR_SET_NAME, name);
+    for (int fd = 0; fd <= 2; fd++)
+        dup2(null, fd);
+    signal(SIGINT, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+int nm_smb_fork(const char *name, pid_t *ret_pid, int *ret_pidfd, struct nm_error *err)
+{
+    pid_t parent = getpid(), pid = fork();
+    int pidfd;
+
+    if (pid < 0)
+        return nm_error_set(err, -errno, NM_REASON_CLIENT_LIMIT,
+                            "smb: cannot start a process: %s; is the limit of processes reached?",
+                            strerror(errno));
+    if (pid == 0) {
+        become_child(name, parent);
+        return *ret_pid = 0;
+    }
+    pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (pidfd < 0) {
+        int code = -errno;
+
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+        return nm_error_set(err, code, NM_REASON_CLIENT_LIMIT,
+                            "smb: pidfd_open: %s; Linux 5.3 or later is needed", strerror(-code));
+    }
+    *ret_pid = pid;
+    *ret_pidfd = pidfd;
+    return 0;
+}
+
+int nm_smb_wait(pid_t pid, int pidfd, uint64_t deadline_ns, uint64_t *cpu_ns)
+{
+    struct pollfd ended = {.fd = pidfd, .events = POLLIN};
+    struct rusage usage = {0};
+    int result = 0, status = 0, wait_ms;
+
+    do {
+        wait_ms = nm_clock_poll_ms(deadline_ns, 1000);
+    } while (poll(&ended, 1, wait_ms) <= 0 && wait_ms > 0);
+    if (!(ended.revents & POLLIN)) {
+        kill(pid, SIGKILL);
+        result = -ETIMEDOUT;
+    }
+    while (wait4(pid, &status, 0, &usage) < 0 && errno == EINTR)
+        ;
+    close(pidfd);
+    if (cpu_ns)
+        *cpu_ns +=
+            ((uint64_t)usage.ru_utime.tv_sec + (uint64_t)usage.ru_stime.tv_sec) * NM_NS_PER_S +
+            ((uint64_t)usage.ru_utime.tv_usec + (uint64_t)usage.ru_stime.tv_usec) * NM_NS_PER_US;
+    return result ? result : WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -ECHILD;
+}
+
+int nm_smb_help(void (*work)(void *shared), void *shared, uint64_t deadline_ns, const char *what,
+                struct nm_error *err)
+{
+    pid_t pid;
+    int pidfd = -1, r = nm_smb_fork("nasmark-smb", &pid, &pidfd, err);
+
+    if (r < 0)
+        return r;
+    if (pid == 0) {
+        work(shared);
+        _exit(0);
+    }
+    r = nm_smb_wait(pid, pidfd, deadline_ns, NULL);
+    if (r == -ETIMEDOUT)
+        nm_error_set(err, r, NM_REASON_TIMEOUT,
+                     "%s: no answer in time; is the server stuck, or a firewall in the way?", what);
+    else if (r < 0)
+        nm_error_set(err, r, NM_REASON_INTERNAL, "%s: the helper process died", what);
+    return r;
+}
+
+/* ---- private home ---- */
+
+static int write_file(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    ssize_t n;
+
+    if (fd < 0)
+        return -errno;
+    n = write(fd, text, strlen(text));
+    close(fd);
+    return n == (ssize_t)strlen(text) ? 0 : -EIO;
+}
+
+/* Every directory the library could keep a state in lies inside too, so that no name cache or
+ * database of the host is read or written. Encryption is asked for through the context: as a
+ * setting of the file "required" connects unencrypted in 4.17.12 after printing that it failed. */
+static int write_configuration(const struct nm_smb_home *home, const struct nm_smb_options *options,
+                               int min, int max)
+{
+    static const char *const signing[] = {
+        [NM_SMB_DEFAULT] = "default",
+        [NM_SMB_REQUIRED] = "required",
+        [NM_SMB_OFF] = "disabled",
+    };
+    char path[96], text[1024];
+
+    snprintf(text, sizeof(text),
+             "[global]\n"
+             "client min protocol = %s\n"
+             "client max protocol = %s\n"
+             "client signing = %s\n"
+             "client ipc signing = default\n"
+             "client ipc min protocol = %s\n"
+             "name resolve order = host\n"
+             "name cache timeout = 0\n"
+             "disable netbios = yes\n"
+             "private dir = %s\nstate directory = %s\ncache directory = %s\nlock directory = %s\n",
+             nm_smb_dialect_names[min], nm_smb_dialect_names[max], signing[options->signing],
+             nm_smb_dialect_names[min], home->path, home->path, home->path, home->path);
+    snprintf(path, sizeof(path), "%s/.smb", home->path);
+    if (mkdir(path, 0700) < 0)
+        return -errno;
+    snprintf(path, sizeof(path), "%s/.smb/smb.conf", home->path);
+    return write_file(path, text);
+}
+
+int nm_smb_home_create(struct nm_smb_home *home, const struct nm_smb_options *options, int min,
+                       int max, struct nm_error *err)
+{
+    const char *base = getenv("TMPDIR");
+    int r;
+
+    if (!base || *base != '/' || strlen(base) + sizeof("/nasmark-smb-XXXXXX") > sizeof(home->path))
+        base = "/tmp";
+    snprintf(home->path, sizeof(home->path), "%s/nasmark-smb-XXXXXX", base);
+    if (!mkdtemp(home->path)) {
+        r = -errno;
+        home->path[0] = '\0';
+    } else {
+        r = write_configuration(home, options, min, max);
+    }
+    if (r < 0) {
+        nm_error_set(err, r, NM_REASON_CLIENT_LIMIT,
+                     "smb: cannot write a configuration below %s: %s; set TMPDIR", base,
+                     strerror(-r));
+        nm_smb_home_remove(home);
+    }
+    return r;
+}
+
+/* Only names that we or the library make; a directory with anything else in it stays. */
+void nm_smb_home_remove(struct nm_smb_home *home)
+{
+    static const char *const files[] = {".smb/smb.conf", "gencache.tdb", "gencache_notrans.tdb",
+                                        "names.tdb"};
+    char path[96];
+
+    if (!home || !*home->path)
+        return;
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s", home->path, files[i]);
+        unlink(path);
+    }
+    snprintf(path, sizeof(path), "%s/.smb", home->path);
+    rmdir(path);
+    rmdir(home->path);
+    home->path[0] = '\0';
+}
