@@ -3,11 +3,17 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "backend.h"
 
-extern const struct nm_backend_ops nm_backend_null, nm_backend_null_blocks, nm_backend_nfs, nm_backend_iscsi;
+extern const struct nm_backend_ops nm_backend_null;
+extern const struct nm_backend_ops nm_backend_null_blocks;
+extern const struct nm_backend_ops nm_backend_smb;
+extern const struct nm_backend_ops nm_backend_nfs;
+extern const struct nm_backend_ops nm_backend_iscsi;
 
+/* clang-format off: one row on a line */
 const struct nm_backend_ops *const nm_backend_table[] = {
     &nm_backend_null,
     &nm_backend_null_blocks,
+    &nm_backend_smb,
     &nm_backend_nfs,
     &nm_backend_iscsi,
     NULL,

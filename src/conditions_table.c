@@ -92,8 +92,10 @@ const struct nm_condition_def nm_condition_table[] = {
     KEY("smb.encryption", "", NM_FACTOR_PROTOCOL, "messages are encrypted"),
     KEY("smb.cipher", "", NM_FACTOR_PROTOCOL, "cipher of the encryption"),
     KEY("smb.lanes", "", NM_FACTOR_PROTOCOL, "connections that share one file"),
-    IMPLIED("smb.server", "", THE_TARGET, "server string"),
-    INFO("smb.session", "", "user or guest"),
+    KEY("smb.request_bytes", "B", THE_TARGET, "largest READ or WRITE on the wire"),
+    IMPLIED("smb.server", "", THE_TARGET, "GUID of the server"),
+    INFO("smb.session", "", "user, guest, anonymous; guest-fallback: the user was not known"),
+    INFO("smb.clock_skew_ms", "ms", "server's clock less ours"),
 
     /* nfs */
     KEY("nfs.version", "", NM_FACTOR_PROTOCOL, "protocol version"),

@@ -170,20 +170,31 @@ static void finish_open(struct nm_smb_session *session, const struct nm_smb_requ
     } else {
         file->base.size_bytes = request->size_bytes;
         op->file = &file->base;
+        nm_smb_names_add(&session->names, op->path, NULL);
     }
     complete(session, op, request->result, &request->err);
 }
 
 static void start_waiting_list(struct nm_smb_session *session);
 
+static void take_entry(void *context, const char *name, const struct nm_stat *stat)
+{
+    struct nm_smb_session *session = context;
+    struct nm_op *op = session->listing;
+
+    if (!stat->is_directory)
+        nm_smb_names_add(&session->names, op->path, name);
+    op->list_entry(op->list_context, name, stat);
+}
+
 static void finish_list(struct nm_smb_session *session, struct nm_smb_request *request,
                         struct nm_op *op)
 {
     if (request->result >= 0 && !session->lanes.in_worker &&
-        nm_smb_lanes_list(&session->lanes, op->list_entry, op->list_context) < 0)
+        nm_smb_lanes_list(&session->lanes, take_entry, session) < 0)
         request->result = nm_error_set(&request->err, -EIO, NM_REASON_INTERNAL,
                                        "list: the entries were lost between processes");
-    session->listing = false;
+    session->listing = NULL;
     complete(session, op, request->result, &request->err);
 }
 
@@ -232,12 +243,10 @@ static void finish(struct nm_smb_session *session, uint32_t number)
 static void hand_over(struct nm_smb_session *session, uint32_t number)
 {
     struct nm_smb_slot *slot = &session->slots[number];
-    struct nm_op *op = slot->op;
 
     request_of(session, number)->sequence = ++session->sequence;
     session->lanes.lane[slot->lane].queued++;
-    if (nm_smb_lanes_submit(&session->lanes, slot->lane, number, op ? op->list_entry : NULL,
-                            op ? op->list_context : NULL))
+    if (nm_smb_lanes_submit(&session->lanes, slot->lane, number, take_entry, session))
         finish(session, number);
 }
 
@@ -294,6 +303,9 @@ static int start_path(struct nm_smb_session *session, struct nm_op *op)
     copy_path(request->path, op->path);
     if (op->kind == NM_OP_RENAME)
         copy_path(request->new_path, op->new_path);
+    request->known_file = nm_smb_names_has(&session->names, op->path);
+    if (op->kind == NM_OP_UNLINK || op->kind == NM_OP_RENAME)
+        nm_smb_names_forget(&session->names, op->path);
     if (file) {
         request->handle = file->handle;
         file->open_flags = op->kind == NM_OP_CREATE ? NM_OPEN_READ | NM_OPEN_WRITE : op->open_flags;
@@ -385,10 +397,10 @@ static int start_list(struct nm_smb_session *session, struct nm_op *op)
     if (!session->listing) {
         int r;
 
-        session->listing = true;
+        session->listing = op;
         r = start_path(session, op);
         if (r < 0)
-            session->listing = false;
+            session->listing = NULL;
         return r;
     }
     op->next = NULL;
@@ -408,22 +420,12 @@ static void start_waiting_list(struct nm_smb_session *session)
     if (!op || session->listing || session->dead.code)
         return;
     session->waiting_first = op->next;
-    session->listing = true;
+    session->listing = op;
     r = start_path(session, op);
     if (r < 0) {
-        session->listing = false;
+        session->listing = NULL;
         complete(session, op, r, NULL);
     }
-}
-
-static bool changes_target(const struct nm_op *op)
-{
-    const unsigned changing = NM_OP_MASK(NM_OP_MKDIR) | NM_OP_MASK(NM_OP_RMDIR) |
-                              NM_OP_MASK(NM_OP_CREATE) | NM_OP_MASK(NM_OP_WRITE) |
-                              NM_OP_MASK(NM_OP_UNLINK) | NM_OP_MASK(NM_OP_RENAME);
-
-    return changing & NM_OP_MASK(op->kind) ||
-           (op->kind == NM_OP_OPEN && op->open_flags & NM_OPEN_WRITE);
 }
 
 static int start(struct nm_smb_session *session, struct nm_op *op)
@@ -434,10 +436,6 @@ static int start(struct nm_smb_session *session, struct nm_op *op)
         op->err = session->dead;
         return session->dead.code;
     }
-    if (session->target.how.read_only && changes_target(op))
-        return nm_error_set(&op->err, -EROFS, NM_REASON_READ_ONLY,
-                            "%s: this session must not change the target",
-                            nm_op_kind_name(op->kind));
     switch (op->kind) {
     case NM_OP_READ:
     case NM_OP_WRITE: return start_data(session, op);

@@ -249,7 +249,6 @@ static int smb_connect(const struct nm_connect *how, struct nm_session **ret_ses
 
     if (!session)
         return nm_error_set(err, -ENOMEM, NM_REASON_CLIENT_LIMIT, "smb: out of memory");
-    session->base.ops = &nm_backend_smb;
     r = fill_target(&session->target, how, &cause);
     if (r == 0)
         r = meet_server(session, deadline_ns, &cause);
@@ -306,31 +305,29 @@ static void set_conditions(const struct nm_smb_session *session, const struct nm
 {
     const struct nm_smb_server *server = &session->server;
     bool is_signed = server->signing_required || session->target.options.signing == NM_SMB_REQUIRED;
-    uint32_t request_bytes = largest_request(session);
+    uint32_t block_bytes = session->target.how.block_bytes, largest = largest_request(session);
     char guid[33];
 
+    nm_conditions_set(set, "flush", "ack");
+    nm_conditions_set(set, "lib.smbclient", "%s", smbc_version());
     nm_conditions_set(set, "smb.dialect", "%s", nm_smb_dialect_names[server->dialect]);
-    nm_conditions_set(set, "smb.encryption", "%s",
-                      info->encrypted ? nm_smb_cipher_name(server->cipher) : "off");
+    nm_conditions_set(set, "smb.lanes", "%u", session->lanes.count);
+    nm_conditions_set(set, "smb.session", "%s", login_of(session, info));
+    nm_conditions_set(set, "smb.encryption", "%s", info->encrypted ? "on" : "off");
+    if (info->encrypted)
+        nm_conditions_set(set, "smb.cipher", "%s", nm_smb_cipher_name(server->cipher));
     nm_conditions_set(set, "smb.signing", "%s",
                       info->encrypted ? "by encryption"
                       : is_signed     ? nm_smb_signing_name(server->signing_algorithm)
                                       : "off");
-    nm_conditions_set(set, "smb.lanes", "%u", session->lanes.count);
-    nm_conditions_set(set, "smb.login", "%s", login_of(session, info));
-    nm_conditions_set(set, "smb.library", "libsmbclient %s", smbc_version());
-    nm_conditions_set(set, "flush", "ack");
     if (server->dialect == NM_SMB_NT1)
         return;
     format_guid(server->guid, guid);
     nm_conditions_set(set, "smb.server", "%s", guid);
     nm_conditions_set(set, "smb.request_bytes", "%u",
-                      session->target.how.block_bytes &&
-                              session->target.how.block_bytes < request_bytes
-                          ? session->target.how.block_bytes
-                          : request_bytes);
+                      block_bytes && block_bytes < largest ? block_bytes : largest);
     if (server->clock_skew_ms != INT64_MIN)
-        nm_conditions_set(set, "smb.clock_skew", "%lld", (long long)server->clock_skew_ms);
+        nm_conditions_set(set, "smb.clock_skew_ms", "%lld", (long long)server->clock_skew_ms);
 }
 
 static int smb_describe(struct nm_session *base, struct nm_target_info *ret_info,
@@ -349,7 +346,7 @@ static int smb_describe(struct nm_session *base, struct nm_target_info *ret_info
         .free_bytes = info.free_bytes,
         .block_bytes = 1,
         .max_transfer_bytes = session->server.dialect == NM_SMB_NT1 ? 0 : largest_request(session),
-        .writable = !info.read_only && !session->target.how.read_only,
+        .writable = !info.read_only,
     };
     snprintf(ret_info->identity, sizeof(ret_info->identity), "smb %s/%s#%llx",
              session->server.dialect == NM_SMB_NT1 ? "?" : guid, session->target.how.url->share,

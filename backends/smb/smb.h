@@ -3,11 +3,13 @@
  *   smb.c        the row: options, connect, describe, disconnect
  *   queue.c      operations of the engine -> requests of lanes and back
  *   lanes.c      lanes: child processes, one libsmbclient context each
- *   client.c     one libsmbclient context carrying out one request after the other
+ *   client.c     one libsmbclient context: settings, login, end
+ *   execute.c    what it does: one request after the other
  *   negotiate.c  an own SMB2 NEGOTIATE: dialect, signing, cipher, sizes, identity of the server
  *   diagnose.c   why a connection failed, and whether a login was silently turned into guest
  *   process.c    helper processes, the private home directory that hides the host's smb.conf
  *   address.c    URLs and names as libsmbclient wants them
+ *   names.c      paths known to be files, so that UNLINK need not ask
  *   ring.c       the queue of request numbers from worker to lane
  *
  * libsmbclient 4.17 is not thread-safe, keeps settings per process, can block for longer than its
@@ -52,6 +54,8 @@ struct nm_smb_options {
     uint32_t lanes;                 /* 0 = auto */
 };
 extern const struct nm_option_section nm_smb_options;
+
+extern const struct nm_backend_ops nm_backend_smb;
 
 /* ---- negotiate.c ---- */
 
@@ -122,7 +126,7 @@ int nm_smb_help(void (*work)(void *shared), void *shared, uint64_t deadline_ns, 
 void *nm_smb_shared_alloc(size_t bytes);
 void nm_smb_shared_free(void *memory, size_t bytes);
 
-/* ---- client.c ---- */
+/* ---- client.c, execute.c ---- */
 
 /* Everything a context needs; complete before a process is forked, constant afterwards. */
 struct nm_smb_target {
@@ -159,6 +163,7 @@ struct nm_smb_request {
     uint64_t expected_bytes;
     void *buf;
     uint64_t sequence; /* for cancel */
+    bool known_file;   /* UNLINK: no need to check that it is none */
     /* out */
     int64_t result;
     bool fatal; /* the connection is gone */
@@ -207,6 +212,17 @@ void nm_smb_diagnose(const struct nm_smb_target *target, bool reached, uint64_t 
 
 /* 1 = the server did not know the user and let us in as guest, 0 = it did, -errno = cannot tell. */
 int nm_smb_is_guest(const struct nm_smb_target *target, uint64_t deadline_ns);
+
+/* ---- names.c ---- */
+
+#define NM_SMB_NAMES 32768u
+struct nm_smb_names {
+    uint64_t hashes[NM_SMB_NAMES];
+};
+/* name NULL: directory is the whole path. */
+void nm_smb_names_add(struct nm_smb_names *names, const char *directory, const char *name);
+void nm_smb_names_forget(struct nm_smb_names *names, const char *path);
+bool nm_smb_names_has(struct nm_smb_names *names, const char *path);
 
 /* ---- ring.c ---- */
 
@@ -309,7 +325,8 @@ struct nm_smb_session {
     uint32_t n_blocks;
     uint64_t sequence;
     uint64_t check_ns; /* no operation expires before */
-    bool listing;
+    struct nm_smb_names names;
+    struct nm_op *listing;                      /* the LIST under way */
     struct nm_op *waiting_first, *waiting_last; /* LIST, one after the other */
     struct nm_error dead;                       /* code 0 = alive */
 };
