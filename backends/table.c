@@ -8,6 +8,8 @@ extern const struct nm_backend_ops nm_backend_null_blocks;
 extern const struct nm_backend_ops nm_backend_smb;
 extern const struct nm_backend_ops nm_backend_nfs;
 extern const struct nm_backend_ops nm_backend_iscsi;
+extern const struct nm_backend_ops nm_backend_local;
+extern const struct nm_backend_ops nm_backend_device;
 
 /* clang-format off: one row on a line */
 const struct nm_backend_ops *const nm_backend_table[] = {
@@ -16,5 +18,7 @@ const struct nm_backend_ops *const nm_backend_table[] = {
     &nm_backend_smb,
     &nm_backend_nfs,
     &nm_backend_iscsi,
+    &nm_backend_local,
+    &nm_backend_device,
     NULL,
 };

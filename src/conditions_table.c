@@ -29,6 +29,8 @@ const struct nm_condition_def nm_condition_table[] = {
     KEY("flush", "", NM_FACTOR_PROTOCOL, "when data are on stable storage: end, file, ack, none"),
     KEY("verify", "", 0, "what was checked: none, size, full"),
     KEY("direct", "", NM_FACTOR_PROTOCOL, "the client's page cache was bypassed"),
+    KEY("cached", "", NM_FACTOR_PROTOCOL,
+        "reads may come from the client's memory: no, dropped (emptied before reading), unknown, yes"),
     KEY("buffered", "", NM_FACTOR_PROTOCOL, "through the client's page cache on purpose"),
     KEY("depth", "", 0, "requests in flight per stream"),
     KEY("streams", "", 0, "files or blocks moved at the same time"),
@@ -136,6 +138,9 @@ const struct nm_condition_def nm_condition_table[] = {
     KEY("local.fs", "", NM_FACTOR_PROTOCOL | NM_FACTOR_VOLUME, "file system type"),
     IMPLIED("local.mount_source", "", THE_TARGET, "what is mounted there"),
     IMPLIED("local.mount_options", "", THE_TARGET, "mount options"),
+    IMPLIED("local.system_disk", "", THE_TARGET, "on the disk that this system runs from"),
+    INFO("local.direct_reason", "", "why the page cache was not bypassed"),
+    INFO("local.engine_reason", "", "why io_uring was not used"),
     IMPLIED("local.device", "", THE_TARGET, "block device"),
     KEY("io_engine", "", NM_FACTOR_PROTOCOL, "how requests are issued"),
 
