@@ -87,30 +87,13 @@ make_volume() {
     esac
 }
 
-unmake_volume() { # volume
-    local m device
-    for m in "$DIR/mnt/$1" "$DIR/mnt/.$1"; do
-        while mountpoint -q "$m"; do unmount "$m"; done
-    done
-    loops_of "$1." | while read -r device _; do losetup -d "$device"; done
-    rm -f "$DIR/img/$1".*
-    rm -rf --one-file-system "${DIR:?}/mnt/$1"
-}
-
 volumes_up() {
-    local v d made
+    local v d
     for v in $LAB_VOLUMES; do
         mkdir -p "$DIR/mnt/$v"
         # In the background, because a shell inside a condition would ignore errors.
         (set -e && make_volume "$v") >>"$DIR/log" 2>&1 &
-        made=yes
-        wait $! || made=no
-        if [ $made = no ]; then
-            [ "$LAB_SUBSTITUTE" = 1 ] || die "volume $v cannot be made here ('lab check' says more)"
-            echo "lab: volume $v cannot be made here; a plain directory stands in for it" >&2
-            unmake_volume "$v" >>"$DIR/log" 2>&1
-            mkdir -p "$DIR/mnt/$v/v"
-        fi
+        wait $! || die "volume $v cannot be made here ('lab check' says more)"
         d=$(data "$v")
         mkdir "$d/share" "$d/lun"
         truncate -s "$LAB_LUN" "$d/lun/lun"
