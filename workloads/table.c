@@ -3,10 +3,10 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "workload.h"
 
-extern const struct nm_workload_ops nm_workload_copy, nm_workload_sequential;
+extern const struct nm_workload_ops nm_workload_copy, nm_workload_sequential, nm_workload_access,
+    nm_workload_random, nm_workload_mixed;
 
 const struct nm_workload_ops *const nm_workload_table[] = {
-    &nm_workload_copy,
-    &nm_workload_sequential,
-    NULL,
+    &nm_workload_copy,  &nm_workload_sequential, &nm_workload_random,
+    &nm_workload_mixed, &nm_workload_access,     NULL,
 };

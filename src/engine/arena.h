@@ -42,7 +42,9 @@ struct nm_job {
     enum nm_protocol protocol;
     const struct nm_backend_ops *backend;
     struct nm_workload_context
-        context; /* pointers into inherited memory only; directory NULL: the job's */
+        context;         /* pointers into inherited memory only; directory NULL: the job's */
+    unsigned plan_depth; /* for set-up phases, before ops->shape */
+    uint32_t plan_block_bytes;
     char run_directory[64], directory[96];
     uint64_t origin, group; /* of the test data (pattern.h) */
     uint64_t end_bytes;     /* RELEASE */

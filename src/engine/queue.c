@@ -92,15 +92,14 @@ void *nm_queue_buffers(const struct nm_queue *queue, size_t *ret_bytes)
     return queue->buffers;
 }
 
-static void start_streams(struct nm_queue *queue)
+static void start_streams(struct nm_queue *queue, unsigned depth)
 {
     for (unsigned s = 0; s < queue->n_streams; s++) {
         struct stream *stream = &queue->streams[s];
 
-        *stream =
-            (struct stream){.idle = queue->idle + (size_t)s * queue->depth, .n_idle = queue->depth};
-        for (unsigned i = 0; i < queue->depth; i++) /* slot 0 on top */
-            stream->idle[i] = s * queue->depth + queue->depth - 1 - i;
+        *stream = (struct stream){.idle = queue->idle + (size_t)s * queue->depth, .n_idle = depth};
+        for (unsigned i = 0; i < depth; i++) /* slot 0 on top */
+            stream->idle[i] = s * queue->depth + depth - 1 - i;
     }
 }
 
@@ -267,7 +266,7 @@ int nm_queue_run(struct nm_queue *queue, const struct nm_queue_phase *phase, str
 {
     int r = 0;
 
-    start_streams(queue);
+    start_streams(queue, phase->depth < queue->depth ? phase->depth : queue->depth);
     atomic_store_explicit(&phase->slot->heartbeat_ns, nm_clock_now_ns(), memory_order_relaxed);
     while (!r) {
         uint64_t now_ns = nm_clock_now_ns();

@@ -29,6 +29,7 @@ struct nm_queue_phase {
     _Atomic uint32_t *abort;
     const struct nm_pattern *pattern;
     bool verify;         /* compare what was read */
+    unsigned depth;      /* of each stream, at most the queue's */
     bool measured;       /* keep bins and latencies */
     uint64_t start_ns;   /* of the clock */
     uint64_t timeout_ns; /* without any completion the phase has failed */

@@ -48,6 +48,8 @@ void nm_target_job(const struct nm_target *target, const struct nm_plan *plan,
         .protocol = target->protocol,
         .backend = backend,
         .context = {.streams = 1, .depth = plan->run.depth, .block_bytes = (uint32_t)block},
+        .plan_depth = plan->run.depth,
+        .plan_block_bytes = (uint32_t)block,
         .claimed = target->claim != NM_CLAIM_NONE,
         .workers = 1,
     };

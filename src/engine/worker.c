@@ -50,12 +50,45 @@ static void silence(void)
     close(null);
 }
 
+/* Context of a set-up phase: the measured phase's, but with depth and block of its own. */
+static struct nm_workload_context setup_context(const struct nm_job *job, size_t phase)
+{
+    struct nm_workload_context context = job->context;
+
+    context.depth = job->plan_depth;
+    context.block_bytes = job->plan_block_bytes;
+    if (job->workload->ops->shape)
+        job->workload->ops->shape(job->workload, phase, &context);
+    context.streams = job->context.streams;
+    return context;
+}
+
+/* Depth and block that every phase of the job fits into. */
+static void largest_shape(const struct nm_job *job, unsigned *ret_depth, uint32_t *ret_block_bytes)
+{
+    *ret_depth = job->context.depth;
+    *ret_block_bytes = job->context.block_bytes;
+    if (job->kind != NM_JOB_PHASE)
+        return;
+    for (size_t phase = job->setup_from; phase < job->phase; phase++) {
+        struct nm_workload_context context = setup_context(job, phase);
+
+        if (context.depth > *ret_depth)
+            *ret_depth = context.depth;
+        if (context.block_bytes > *ret_block_bytes)
+            *ret_block_bytes = context.block_bytes;
+    }
+}
+
 static int connect_target(struct worker *w, struct nm_error *err)
 {
     const struct nm_job *job = w->job;
     const struct nm_volume *volume = &w->plan->volumes[job->volume];
+    uint32_t block_bytes;
+    unsigned depth;
     int r;
 
+    largest_shape(job, &depth, &block_bytes);
     w->n_streams = 1;
     if (job->kind == NM_JOB_PHASE) {
         bool together = job->backend->traits & NM_TRAIT_SINGLE_PROCESS;
@@ -63,7 +96,7 @@ static int connect_target(struct worker *w, struct nm_error *err)
         w->first_stream = together ? 0 : w->index;
         w->n_streams = together ? job->context.streams : 1;
     }
-    r = nm_queue_new(w->n_streams, job->context.depth, job->context.block_bytes, &w->queue, err);
+    r = nm_queue_new(w->n_streams, depth, block_bytes, &w->queue, err);
     if (r < 0)
         return r;
     w->connect = (struct nm_connect){
@@ -72,8 +105,8 @@ static int connect_target(struct worker *w, struct nm_error *err)
         .options = nm_plan_backend_options(w->plan, job->backend->name),
         .volume = volume->name,
         .timeout_ns = w->plan->run.timeout_ns,
-        .depth = job->context.depth * w->n_streams,
-        .block_bytes = job->context.block_bytes,
+        .depth = depth * w->n_streams,
+        .block_bytes = block_bytes,
         .stream = w->index,
         .streams = job->workers,
         .read_only = job->kind == NM_JOB_PROBE,
@@ -155,6 +188,7 @@ static int run_queue(struct worker *w, const struct phase_run *run, uint64_t sta
         .abort = &w->arena->abort,
         .pattern = &run->pattern,
         .verify = run->context.verify_full,
+        .depth = run->context.depth,
         .measured = run->measured,
         .start_ns = start_ns,
         .timeout_ns = w->connect.timeout_ns,
@@ -209,16 +243,11 @@ static int run_phases(struct worker *w, struct nm_error *err)
 {
     const struct nm_job *job = w->job;
     const struct nm_phase *phases;
-    struct phase_run run = {.context = job->context};
-
-    if (!run.context.directory)
-        run.context.directory = job->directory;
+    struct phase_run run = {0};
     int r = 0;
 
     job->workload->ops->phases(job->workload, &phases);
     nm_pattern_init(&run.pattern, job->origin, job->group, w->plan->run.data);
-    run.context.pattern = &run.pattern;
-    run.context.file_latency = &w->slot->file_latency;
     run.metrics = calloc(w->n_streams, sizeof(*run.metrics));
     if (!run.metrics)
         return nm_error_errno(err, -ENOMEM, "out of memory");
@@ -226,6 +255,10 @@ static int run_phases(struct worker *w, struct nm_error *err)
         bool last = run.phase == job->phase;
 
         run.measured = last && job->measured;
+        run.context = last ? job->context : setup_context(job, run.phase);
+        run.context.directory = job->directory;
+        run.context.pattern = &run.pattern;
+        run.context.file_latency = run.measured ? &w->slot->file_latency : NULL;
         if (last && run.phase > job->setup_from && phases[run.phase].drop_caches &&
             job->backend->drop_caches)
             r = job->backend->drop_caches(w->session, err);
