@@ -68,30 +68,6 @@ static void local_disconnect(struct nm_session *session)
     free(s);
 }
 
-/* ".../gvfs/smb-share:server=nas,share=data/...": the desktop's view of a share. */
-static int refuse_desktop_share(const char *path, struct nm_error *err)
-{
-    char scheme[16] = "", server[64] = "", share[64] = "";
-    const char *at = strstr(path, "/gvfs/");
-
-    if (!at)
-        return 0;
-    sscanf(at + 6, "%15[a-z]", scheme);
-    if ((at = strstr(at, "server=")))
-        sscanf(at + 7, "%63[^,/]", server);
-    if (at && (at = strstr(at, "share=")))
-        sscanf(at + 6, "%63[^,/]", share);
-    if (!strcmp(scheme, "smb") && server[0] && share[0])
-        return nm_error_set(err, -EOPNOTSUPP, NM_REASON_UNSUPPORTED,
-                            "%s is a desktop's view of a share (gvfs) and slower than it; name the "
-                            "share itself: smb://%s/%s",
-                            path, server, share);
-    return nm_error_set(err, -EOPNOTSUPP, NM_REASON_UNSUPPORTED,
-                        "%s is a desktop's view of a network location (gvfs) and slower than it; "
-                        "name the server by a URL",
-                        path);
-}
-
 static bool is_empty(int dir_fd)
 {
     int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -111,10 +87,8 @@ static bool is_empty(int dir_fd)
 static int open_directory(struct local_session *s, struct nm_error *err)
 {
     char *real;
-    int r = refuse_desktop_share(s->path, err);
+    int r;
 
-    if (r < 0)
-        return r;
     s->root_fd = open(s->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (s->root_fd < 0) {
         r = nm_names_error(err, -errno, false, "open", s->path);

@@ -57,7 +57,7 @@ const char *local_cached_name(enum local_cached cached);
 
 struct local_mount {
     dev_t device;
-    char point[512], fs[32], source[256], options[128];
+    char point[4096], fs[32], source[256], options[128];
 };
 
 /* The mount that fd lies on. */

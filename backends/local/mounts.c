@@ -38,7 +38,7 @@ static bool parse_line(char *line, int *ret_id, struct local_mount *ret)
     char *dash = strstr(line, " - ");
 
     if (!dash ||
-        sscanf(line, "%d %*d %u:%u %*s %511s %127s", ret_id, &device_major, &device_minor,
+        sscanf(line, "%d %*d %u:%u %*s %4095s %127s", ret_id, &device_major, &device_minor,
                ret->point, ret->options) != 5 ||
         sscanf(dash + 3, "%31s %255s", ret->fs, ret->source) != 2)
         return false;
