@@ -11,7 +11,7 @@ extern const struct nm_backend_ops nm_backend_iscsi;
 extern const struct nm_backend_ops nm_backend_local;
 extern const struct nm_backend_ops nm_backend_device;
 
-/* clang-format off: one row on a line */
+/* clang-format off */
 const struct nm_backend_ops *const nm_backend_table[] = {
     &nm_backend_null,
     &nm_backend_null_blocks,
@@ -22,3 +22,4 @@ const struct nm_backend_ops *const nm_backend_table[] = {
     &nm_backend_device,
     NULL,
 };
+/* clang-format on */
