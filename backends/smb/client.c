@@ -197,14 +197,36 @@ int nm_smb_client_open(const struct nm_smb_target *target, struct nm_smb_client 
     return 0;
 }
 
+/* The log is one for the process and outlives this client. */
+static void silence(struct nm_smb_client *client)
+{
+    smbc_setDebug(client->context, 0);
+    smbc_setLogCallback(client->context, NULL, NULL);
+}
+
+void nm_smb_client_abandon(struct nm_smb_client *client)
+{
+    if (!client)
+        return;
+    tainted = true;
+    silence(client);
+    free(client->files);
+    free(client);
+}
+
 void nm_smb_client_close(struct nm_smb_client *client)
 {
     if (!client)
         return;
-    if (client->broken)
-        tainted = true;
-    else
-        smbc_free_context(client->context, 1);
+    for (uint32_t i = 0; i < client->n_files && !client->broken; i++)
+        if (client->files[i] && client->close(client->context, client->files[i]) < 0)
+            client->broken = true;
+    if (client->broken) {
+        nm_smb_client_abandon(client);
+        return;
+    }
+    silence(client);
+    smbc_free_context(client->context, 1);
     free(client->files);
     free(client);
 }

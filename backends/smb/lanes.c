@@ -1,11 +1,16 @@
-/* Lanes: child processes of the worker with one libsmbclient context each (smb.h).
+/* Lanes: the worker and child processes of it with one libsmbclient context each (smb.h).
  *
- * A request number goes to a lane through its ring and comes back through one pipe for all; the
- * request itself and the data stay in shared memory. A pipe for the way back, because the worker
- * has to wait for completions and for the death of a lane (pidfd) at the same time.
+ * A request number goes to a lane through its ring and comes back through one pipe for all
+ * children; the request itself and the data stay in shared memory. A pipe for the way back, because
+ * the worker has to wait for completions and for the death of a lane (pidfd) at the same time.
+ *
+ * Lane 0 is the worker, who carries out one of its own requests whenever the engine waits; the
+ * children have further requests in their rings meanwhile. Where the library was left in an unknown
+ * state (an abandoned context), or another session of this process is lane 0, all lanes are
+ * children.
  *
  * Ownership: the worker forks and reaps the lanes; a lane that does not answer is killed, never
- * closed. When there is one lane only, it lives in the worker (self) and nothing is forked.
+ * closed.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "smb.h"
@@ -123,6 +128,7 @@ static void execute(const struct nm_smb_lanes *lanes, struct nm_smb_client *clie
         execute_list(client, request, lanes->list_fd);
     else
         nm_smb_client_execute(client, request, NULL, NULL);
+    request->done_ns = nm_clock_now_ns();
 }
 
 static _Noreturn void lane_main(const struct nm_smb_lanes *lanes, unsigned index)
@@ -148,22 +154,20 @@ static _Noreturn void lane_main(const struct nm_smb_lanes *lanes, unsigned index
 
 /* ---- in the worker ---- */
 
-static int start_in_worker(struct nm_smb_lanes *lanes, struct nm_error *err)
+static int connect_worker(struct nm_smb_lanes *lanes, struct nm_error *err)
 {
     bool logged_in = false;
-    int r;
+    int r = nm_smb_client_open(lanes->target, &lanes->self, &logged_in, err);
 
-    worker_is_lane = lanes->in_worker = true;
-    r = nm_smb_client_open(lanes->target, &lanes->self, &logged_in, err);
     lanes->shared->logged_in = logged_in;
     return r;
 }
 
 static int fork_lanes(struct nm_smb_lanes *lanes, struct nm_error *err)
 {
-    for (unsigned i = 0; i < lanes->count; i++) {
+    for (unsigned i = lanes->in_worker; i < lanes->count; i++) {
         struct nm_smb_lane *lane = &lanes->lane[i];
-        char name[16];
+        char name[32];
         pid_t pid;
         int r;
 
@@ -180,7 +184,7 @@ static int fork_lanes(struct nm_smb_lanes *lanes, struct nm_error *err)
 
 static int wait_connected(struct nm_smb_lanes *lanes, uint64_t deadline_ns, struct nm_error *err)
 {
-    unsigned connected = 0;
+    unsigned connected = lanes->in_worker;
     uint32_t number;
 
     while (connected < lanes->count) {
@@ -214,20 +218,25 @@ int nm_smb_lanes_start(struct nm_smb_lanes *lanes, const struct nm_smb_target *t
     lanes->shared = nm_smb_shared_alloc(lanes->shared_bytes);
     if (!lanes->shared)
         return nm_error_set(err, -ENOMEM, NM_REASON_CLIENT_LIMIT, "no memory for requests");
-    if (count == 1 && !worker_is_lane && !nm_smb_client_tainted())
-        return start_in_worker(lanes, err);
     lanes->list_fd = memfd_create("nasmark-smb-list", MFD_CLOEXEC);
     if (lanes->list_fd < 0 || pipe2(lanes->done_fds, O_CLOEXEC) < 0 ||
         fcntl(lanes->done_fds[0], F_SETFL, O_NONBLOCK) < 0)
         return nm_error_errno(err, -errno, "smb: no descriptors for lanes: %s", strerror(errno));
-    r = fork_lanes(lanes, err);
+    if (!worker_is_lane && !nm_smb_client_tainted())
+        worker_is_lane = lanes->in_worker = true;
+    r = fork_lanes(lanes, err); /* before this process touches the library */
+    if (r == 0 && lanes->in_worker)
+        r = connect_worker(lanes, err);
     return r < 0 ? r : wait_connected(lanes, deadline_ns, err);
 }
 
 void nm_smb_lanes_stop(struct nm_smb_lanes *lanes, uint64_t deadline_ns)
 {
     if (lanes->in_worker) {
-        nm_smb_client_close(lanes->self);
+        if (deadline_ns)
+            nm_smb_client_close(lanes->self);
+        else
+            nm_smb_client_abandon(lanes->self);
         lanes->self = NULL;
         worker_is_lane = lanes->in_worker = false;
     }
@@ -256,44 +265,53 @@ void nm_smb_lanes_done(struct nm_smb_lanes *lanes)
         close(lanes->list_fd);
 }
 
-bool nm_smb_lanes_submit(struct nm_smb_lanes *lanes, unsigned lane, uint32_t request,
-                         nm_smb_entry_fn *entry, void *entry_context)
+void nm_smb_lanes_submit(struct nm_smb_lanes *lanes, unsigned lane, uint32_t request)
 {
-    if (lanes->in_worker) {
-        nm_smb_client_execute(lanes->self, &lanes->shared->requests[request], entry, entry_context);
-        return true;
-    }
     /* There are fewer requests than slots in the ring. */
     (void)nm_smb_ring_push(&lanes->shared->rings[lane], request);
-    return false;
+}
+
+/* Waits for the pipe and for the end of any lane. 0 = look again, 1 = deadline, -ECHILD. */
+static int wait_children(const struct nm_smb_lanes *lanes, uint64_t deadline_ns)
+{
+    struct pollfd fds[NM_SMB_LANES_MAX + 1];
+    int wait_ms = nm_clock_poll_ms(deadline_ns, 1000);
+    unsigned n = 1;
+
+    fds[0] = (struct pollfd){.fd = lanes->done_fds[0], .events = POLLIN};
+    for (unsigned i = 0; i < lanes->count; i++)
+        if (lanes->lane[i].pid)
+            fds[n++] = (struct pollfd){.fd = lanes->lane[i].pidfd, .events = POLLIN};
+    if (poll(fds, n, wait_ms) <= 0)
+        return !wait_ms;
+    if (fds[0].revents & POLLIN) /* first what a lane had done before it died */
+        return 0;
+    for (unsigned i = 1; i < n; i++)
+        if (fds[i].revents)
+            return -ECHILD;
+    return 0;
 }
 
 int nm_smb_lanes_reap(struct nm_smb_lanes *lanes, uint32_t *ret_requests, unsigned max,
                       uint64_t deadline_ns)
 {
-    struct pollfd fds[NM_SMB_LANES_MAX + 1];
-    unsigned n_fds = 1;
+    unsigned n = 0;
 
-    fds[0] = (struct pollfd){.fd = lanes->done_fds[0], .events = POLLIN};
-    for (unsigned i = 0; i < lanes->count; i++)
-        if (lanes->lane[i].pid)
-            fds[n_fds++] = (struct pollfd){.fd = lanes->lane[i].pidfd, .events = POLLIN};
-    for (;;) {
-        ssize_t n = read(lanes->done_fds[0], ret_requests, max * sizeof(*ret_requests));
-        int wait_ms;
-
-        if (n > 0)
-            return (int)((size_t)n / sizeof(*ret_requests));
-        for (unsigned i = 1; i < n_fds; i++)
-            if (fds[i].revents)
-                return -ECHILD;
-        wait_ms = nm_clock_poll_ms(deadline_ns, 1000);
-        if (!wait_ms)
-            return 0;
-        if (poll(fds, n_fds, wait_ms) < 0)
-            for (unsigned i = 0; i < n_fds; i++)
-                fds[i].revents = 0;
+    if (lanes->self && nm_smb_ring_try_pop(&lanes->shared->rings[0], ret_requests)) {
+        execute(lanes, lanes->self, *ret_requests);
+        n = 1;
     }
+    while (lanes->count > lanes->in_worker && n < max) {
+        ssize_t got = read(lanes->done_fds[0], ret_requests + n, (max - n) * sizeof(*ret_requests));
+        int r;
+
+        if (got > 0)
+            return (int)(n + (size_t)got / sizeof(*ret_requests));
+        r = n ? 1 : wait_children(lanes, deadline_ns);
+        if (r)
+            return r < 0 ? r : (int)n;
+    }
+    return (int)n;
 }
 
 uint64_t nm_smb_lanes_cpu_ns(const struct nm_smb_lanes *lanes)

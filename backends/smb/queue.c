@@ -190,8 +190,7 @@ static void take_entry(void *context, const char *name, const struct nm_stat *st
 static void finish_list(struct nm_smb_session *session, struct nm_smb_request *request,
                         struct nm_op *op)
 {
-    if (request->result >= 0 && !session->lanes.in_worker &&
-        nm_smb_lanes_list(&session->lanes, take_entry, session) < 0)
+    if (request->result >= 0 && nm_smb_lanes_list(&session->lanes, take_entry, session) < 0)
         request->result = nm_error_set(&request->err, -EIO, NM_REASON_INTERNAL,
                                        "list: the entries were lost between processes");
     session->listing = NULL;
@@ -233,6 +232,8 @@ static void finish(struct nm_smb_session *session, uint32_t number)
             complete(session, op, request->result, &request->err);
         break;
     }
+    if (op && session->base.done_last == op)
+        op->done_ns = request->done_ns; /* the worker may have been busy since */
     if (request->result < 0 && request->fatal)
         die(session, &request->err);
     start_waiting_list(session);
@@ -246,8 +247,7 @@ static void hand_over(struct nm_smb_session *session, uint32_t number)
 
     request_of(session, number)->sequence = ++session->sequence;
     session->lanes.lane[slot->lane].queued++;
-    if (nm_smb_lanes_submit(&session->lanes, slot->lane, number, take_entry, session))
-        finish(session, number);
+    nm_smb_lanes_submit(&session->lanes, slot->lane, number);
 }
 
 static void copy_path(char *to, const char *from)
@@ -344,7 +344,7 @@ static int start_data(struct nm_smb_session *session, struct nm_op *op)
     uint32_t number;
     int r;
 
-    if (!session->lanes.in_worker &&
+    if (session->lanes.count > 1 &&
         ((char *)op->buf < (char *)how->buffers ||
          (char *)op->buf + op->length_bytes > (char *)how->buffers + how->buffers_bytes))
         return nm_error_set(&op->err, -EFAULT, NM_REASON_INTERNAL,
@@ -511,7 +511,7 @@ int nm_smb_queue_reap(struct nm_session *base, uint64_t deadline_ns, struct nm_e
 {
     struct nm_smb_session *session = session_of(base);
 
-    while (!base->done_first && !session->dead.code && !session->lanes.in_worker) {
+    while (!base->done_first && !session->dead.code) {
         reap_some(session, deadline_ns);
         if (nm_clock_now_ns() >= deadline_ns)
             break;

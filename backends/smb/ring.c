@@ -31,13 +31,22 @@ int nm_smb_ring_push(struct nm_smb_ring *ring, uint32_t value)
     return 0;
 }
 
+bool nm_smb_ring_try_pop(struct nm_smb_ring *ring, uint32_t *ret_value)
+{
+    uint32_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
+
+    if (atomic_load_explicit(&ring->tail, memory_order_acquire) == head)
+        return false;
+    *ret_value = ring->slots[head % NM_SMB_RING_SLOTS];
+    atomic_store_explicit(&ring->head, head + 1, memory_order_release);
+    return true;
+}
+
 uint32_t nm_smb_ring_pop(struct nm_smb_ring *ring)
 {
-    uint32_t head = atomic_load_explicit(&ring->head, memory_order_relaxed), value;
+    uint32_t value;
 
-    while (atomic_load_explicit(&ring->tail, memory_order_acquire) == head)
-        futex(&ring->tail, FUTEX_WAIT, head);
-    value = ring->slots[head % NM_SMB_RING_SLOTS];
-    atomic_store_explicit(&ring->head, head + 1, memory_order_release);
+    while (!nm_smb_ring_try_pop(ring, &value))
+        futex(&ring->tail, FUTEX_WAIT, atomic_load_explicit(&ring->head, memory_order_relaxed));
     return value;
 }

@@ -14,10 +14,10 @@
  *
  * libsmbclient 4.17 is not thread-safe, keeps settings per process, can block for longer than its
  * timeout (a close after a timed out write waits a second period) and keeps one WRITE in flight
- * per context. So every context lives in a process of its own that can be killed (a lane), and
- * several lanes work on one file at interleaved offsets. With a single lane nothing is gained by
- * the second process and the hand-over costs 5 to 10 % of a small operation on loopback: then the
- * worker itself is the lane.
+ * per context. So several contexts work on one file at interleaved offsets: lanes. Lane 0 is the
+ * worker itself, the others are child processes that share the buffers and can be killed. Lane 0
+ * takes what is done one after the other (small files, depth 1), where a hand-over to another
+ * process would cost 5 to 10 % on loopback.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef NM_SMB_H
@@ -166,6 +166,7 @@ struct nm_smb_request {
     bool known_file;   /* UNLINK: no need to check that it is none */
     /* out */
     int64_t result;
+    uint64_t done_ns;
     bool fatal; /* the connection is gone */
     uint64_t size_bytes;
     struct nm_stat stat;
@@ -183,9 +184,11 @@ struct nm_smb_client;
 int nm_smb_client_open(const struct nm_smb_target *target, struct nm_smb_client **ret_client,
                        bool *ret_logged_in, struct nm_error *err) NM_MUST_CHECK;
 
-/* Closes files and connection politely. NULL-safe. Nothing is sent on a broken connection; its
- * context is then abandoned, for the library would wait for another timeout. */
+/* Closes files and connection; gives up at the first of them that gets no answer. NULL-safe. */
 void nm_smb_client_close(struct nm_smb_client *client);
+
+/* Leaves everything as it is: the library would wait a timeout for each file. NULL-safe. */
+void nm_smb_client_abandon(struct nm_smb_client *client);
 
 /* Carries out one request. entry receives what LIST finds. */
 void nm_smb_client_execute(struct nm_smb_client *client, struct nm_smb_request *request,
@@ -236,6 +239,7 @@ struct nm_smb_ring {
 };
 int nm_smb_ring_push(struct nm_smb_ring *ring, uint32_t value); /* -EAGAIN when full */
 uint32_t nm_smb_ring_pop(struct nm_smb_ring *ring);             /* sleeps while empty */
+bool nm_smb_ring_try_pop(struct nm_smb_ring *ring, uint32_t *ret_value);
 
 /* ---- lanes.c ---- */
 
@@ -258,7 +262,7 @@ struct nm_smb_lanes {
     const struct nm_smb_target *target;
     unsigned count;
     struct nm_smb_lane lane[NM_SMB_LANES_MAX];
-    struct nm_smb_client *self; /* set: the worker itself is the only lane */
+    struct nm_smb_client *self; /* of lane 0; NULL: lane 0 is a child as well */
     bool in_worker;
     struct nm_smb_shared *shared;
     size_t shared_bytes;
@@ -267,8 +271,8 @@ struct nm_smb_lanes {
     uint64_t cpu_ns; /* of lanes that are gone */
 };
 
-/* Starts count lanes and waits until all are connected. The structure must be stopped in any
- * case. */
+/* Starts count lanes and waits until all are connected. The structure must be stopped and done in
+ * any case. */
 int nm_smb_lanes_start(struct nm_smb_lanes *lanes, const struct nm_smb_target *target,
                        unsigned count, uint32_t n_requests, uint64_t deadline_ns,
                        struct nm_error *err) NM_MUST_CHECK;
@@ -277,16 +281,15 @@ int nm_smb_lanes_start(struct nm_smb_lanes *lanes, const struct nm_smb_target *t
 void nm_smb_lanes_stop(struct nm_smb_lanes *lanes, uint64_t deadline_ns);
 void nm_smb_lanes_done(struct nm_smb_lanes *lanes); /* releases the rest */
 
-/* Hands a request over. True: it is complete already (the worker is the lane). */
-bool nm_smb_lanes_submit(struct nm_smb_lanes *lanes, unsigned lane, uint32_t request,
-                         nm_smb_entry_fn *entry, void *entry_context);
+/* Puts a request into the queue of a lane. */
+void nm_smb_lanes_submit(struct nm_smb_lanes *lanes, unsigned lane, uint32_t request);
 
-/* Numbers of completed requests, at most max, waiting until deadline_ns. 0 = none came, -ECHILD =
- * a lane died. */
+/* Carries out one request of lane 0, if there is any, and collects the numbers of completed
+ * requests, at most max; waits for one until deadline_ns. 0 = none came, -ECHILD = a lane died. */
 int nm_smb_lanes_reap(struct nm_smb_lanes *lanes, uint32_t *ret_requests, unsigned max,
                       uint64_t deadline_ns);
 
-/* Delivers the entries of the LIST that a lane just completed. */
+/* Delivers the entries of the LIST that was completed last. */
 int nm_smb_lanes_list(struct nm_smb_lanes *lanes, nm_smb_entry_fn *entry, void *context);
 
 uint64_t nm_smb_lanes_cpu_ns(const struct nm_smb_lanes *lanes);
