@@ -21,12 +21,9 @@ static void open_op(const struct nm_transfer *transfer, struct nm_op *op)
 {
     op->path = transfer->path;
     op->open_flags = NM_OPEN_READ | (transfer->write ? NM_OPEN_WRITE : 0);
-    if (transfer->device || !transfer->write) {
-        op->kind = NM_OP_OPEN;
-    } else {
-        op->kind = NM_OP_CREATE;
+    op->kind = transfer->device || !transfer->write ? NM_OP_OPEN : NM_OP_CREATE;
+    if (!transfer->device)
         op->expected_bytes = transfer->size_bytes;
-    }
 }
 
 static void data_op(struct nm_transfer *transfer, struct nm_op *op, uint64_t *pattern_bytes)
