@@ -66,7 +66,14 @@ struct nm_volume {
 /* A workload of the plan, parsed. */
 struct nm_plan_workload {
     struct nm_workload *workload;
-    char *key; /* canonical */
+    char *key; /* canonical: of the workload, or the name of a profile */
+};
+
+/* [profile NAME]: the section of a workload with other values, under a name of its own. */
+struct nm_plan_profile {
+    char *name;
+    const struct nm_workload_ops *ops; /* [profile] workload */
+    void *options;                     /* ops->options filled in; NULL when it has none */
 };
 
 struct nm_plan {
@@ -79,16 +86,19 @@ struct nm_plan {
     void **workload_options; /* parallel to nm_workload_table */
     struct nm_volume *volumes;
     size_t n_volumes;
+    struct nm_plan_profile *profiles; /* of the plan, and built-in ones that it uses */
+    size_t n_profiles;
     struct nm_plan_workload *workloads;
     size_t n_workloads;
-    enum nm_protocol protocols[NM_PROTOCOLS]; /* in the order of the plan */
+    enum nm_protocol protocols[NM_PROTOCOLS]; /* in the order of the plan; without [run] protocols:
+                                                 all that some volume has a URL for */
     size_t n_protocols;
 };
 
 /* Reads a plan file, then applies n_sets texts "SECTION.KEY=VALUE" (section of a volume: "volume
- * NAME.smb" or "NAME.smb"). Every unknown section, key or value is an error with file, line and the
- * nearest valid word. Passwords found in URLs go to vault (a warning text is appended to
- * *ret_warnings, heap, may be NULL). */
+ * NAME.smb" or "NAME.smb"; "volume.smb" when there is one volume). Every unknown section, key or
+ * value is an error with file, line and the nearest valid word. Passwords found in URLs go to
+ * vault; *ret_warnings is text for people, one line each, heap, NULL when there is none. */
 int nm_plan_load(const char *path, const char *const *sets, size_t n_sets, struct nm_vault *vault,
                  struct nm_plan **ret_plan, char **ret_warnings,
                  struct nm_error *err) NM_MUST_CHECK;
@@ -111,10 +121,14 @@ void nm_plan_free(struct nm_plan *plan);
 int nm_plan_resolve_credentials(struct nm_plan *plan, struct nm_vault *vault, bool may_prompt,
                                 struct nm_error *err) NM_MUST_CHECK;
 
-/* Canonical text of [run] and of every backend and workload section that the plan uses: the
- * identity of a campaign together with NAS name and firmware. Keys marked local are left out, as is
- * the seed. Heap. */
+/* The identity of a campaign together with NAS name and firmware: workloads, and every key of
+ * [run], of the backends, and of the workloads and profiles in use that is not at its default. Keys
+ * marked local are left out. Heap. */
 char *nm_plan_canonical_run(const struct nm_plan *plan);
+
+/* The whole plan as it is in force, as text of a plan: every key that is not at its default, URLs
+ * without secrets. Heap. */
+char *nm_plan_format(const struct nm_plan *plan);
 
 const struct nm_volume *nm_plan_volume(const struct nm_plan *plan, const char *name);
 const void *nm_plan_backend_options(const struct nm_plan *plan, const char *backend);

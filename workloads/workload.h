@@ -186,4 +186,21 @@ extern const struct nm_workload_ops *const nm_workload_table[];   /* NULL-termin
 const struct nm_workload_ops *nm_workload_find(const char *name); /* NULL = unknown */
 int nm_workload_table_check(struct nm_error *err) NM_MUST_CHECK;
 
+/* A profile: the section of a workload with other values, under a name of its own (ATTO,
+ * CrystalDiskMark ...). Built-in ones are rows of workloads/profiles.c, others [profile NAME] of a
+ * plan. */
+struct nm_profile_item {
+    const char *key, *value; /* of the workload's section */
+};
+
+struct nm_profile {
+    const char *name;
+    const char *workload; /* row of nm_workload_table */
+    const char *help;     /* one line */
+    const struct nm_profile_item *items;
+    size_t n_items;
+};
+
+extern const struct nm_profile *const nm_profile_table[]; /* NULL-terminated */
+
 #endif
