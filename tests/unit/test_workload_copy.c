@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "copyset.h"
-#include "workload.h"
+#include "workload_sim.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -54,82 +54,6 @@ static void test_copyset_positions_do_not_overlap(void **state)
     }
 }
 
-/* ---- a target that only counts ---- */
-
-struct world {
-    unsigned open_files, most_open, creates, closes, flushes, session_flushes, mkdirs;
-    uint64_t bytes;
-    int64_t write_result; /* 0 = success */
-};
-
-static int64_t answer(struct world *world, struct nm_op *op)
-{
-    static struct nm_file file;
-
-    switch (op->kind) {
-    case NM_OP_CREATE:
-    case NM_OP_OPEN:
-        world->creates++;
-        world->open_files++;
-        if (world->open_files > world->most_open)
-            world->most_open = world->open_files;
-        op->file = &file;
-        return 0;
-    case NM_OP_CLOSE:
-        world->open_files--;
-        world->closes++;
-        return 0;
-    case NM_OP_FLUSH: *(op->file ? &world->flushes : &world->session_flushes) += 1; return 0;
-    case NM_OP_MKDIR: world->mkdirs++; return 0;
-    case NM_OP_READ:
-    case NM_OP_WRITE:
-        if (world->write_result)
-            return world->write_result;
-        world->bytes += op->length_bytes;
-        return op->length_bytes;
-    default: fail(); return -EIO;
-    }
-}
-
-/* Runs one phase of one stream with `depth` operations that complete in reverse order. */
-static int run(const struct nm_workload *workload, const struct nm_workload_context *context,
-               size_t phase, unsigned stream, struct world *world, uint64_t *ret_bytes,
-               uint64_t *ret_files)
-{
-    struct nm_op ops[8];
-    unsigned n = 0;
-    void *state;
-    int r = 0;
-
-    assert_true(context->depth <= 8);
-    assert_int_equal(workload->ops->start(workload, context, phase, stream, &state, NULL), 0);
-    for (;;) {
-        uint64_t position = NM_NO_PATTERN, until;
-        enum nm_next next = NM_NEXT_WAIT;
-
-        while (n < context->depth) {
-            memset(&ops[n], 0, sizeof(ops[n]));
-            next = workload->ops->next_op(state, 1, &ops[n], &position, &until);
-            if (next != NM_NEXT_OP)
-                break;
-            n++;
-        }
-        if (!n) {
-            assert_int_equal(next, NM_NEXT_DONE);
-            break;
-        }
-        struct nm_op *op = &ops[--n];
-        struct nm_error err = {0};
-
-        op->result = answer(world, op);
-        r = workload->ops->done_op(state, op, &err);
-        if (r < 0)
-            break;
-    }
-    workload->ops->finish(state, 1000, NULL, ret_bytes, ret_files);
-    return r;
-}
-
 static void run_set(const char *arguments, struct nm_workload_context context, struct world *world,
                     uint64_t *ret_bytes, uint64_t *ret_files)
 {
@@ -143,7 +67,7 @@ static void run_set(const char *arguments, struct nm_workload_context context, s
     for (unsigned stream = 0; stream < context.streams; stream++) {
         uint64_t bytes, files;
 
-        assert_int_equal(run(workload, &context, 1, stream, world, &bytes, &files), 0);
+        assert_int_equal(sim_run(workload, &context, 1, stream, world, &bytes, &files), 0);
         *ret_bytes += bytes;
         *ret_files += files;
     }
@@ -152,7 +76,7 @@ static void run_set(const char *arguments, struct nm_workload_context context, s
 
 static void test_copy_moves_every_byte_once(void **state)
 {
-    struct world world = {0};
+    struct world world = {.step_ns = 1};
     uint64_t bytes, files;
 
     (void)state;
@@ -170,7 +94,7 @@ static void test_copy_moves_every_byte_once(void **state)
 
 static void test_copy_flushes_each_file_on_request(void **state)
 {
-    struct world world = {0};
+    struct world world = {.step_ns = 1};
     uint64_t bytes, files;
 
     (void)state;
@@ -182,7 +106,7 @@ static void test_copy_flushes_each_file_on_request(void **state)
 
 static void test_copy_shares_files_among_streams(void **state)
 {
-    struct world world = {0};
+    struct world world = {.step_ns = 1};
     uint64_t bytes, files;
 
     (void)state;
@@ -203,7 +127,7 @@ static void test_copy_fails_on_a_short_write(void **state)
 
     (void)state;
     assert_int_equal(ops->parse("1x1000", NULL, &workload, NULL), 0);
-    assert_true(run(workload, &context, 1, 0, &world, &bytes, &files) < 0);
+    assert_true(sim_run(workload, &context, 1, 0, &world, &bytes, &files) < 0);
     ops->free(workload);
 }
 
