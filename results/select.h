@@ -101,6 +101,9 @@ int nm_select_cells(struct nm_store *store, const struct nm_select *select,
                     struct nm_cells **ret_cells, struct nm_error *err) NM_MUST_CHECK;
 void nm_cells_free(struct nm_cells *cells);
 
+/* Every metric that the successful trials of a cell have, each summarised as it asks for. */
+void nm_cell_metrics(const struct nm_cell *cell, struct nm_metrics *ret);
+
 /* Bins of one trial (bytes per bin); caller frees. */
 int nm_select_bins(struct nm_store *store, int64_t trial_id, uint64_t **ret_bins, size_t *ret_n,
                    uint64_t *ret_bin_ns, struct nm_error *err) NM_MUST_CHECK;

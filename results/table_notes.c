@@ -1,0 +1,203 @@
+/* Notes of a table: marks in the fields with a legend, and sentences about all of it
+ * (table_grid.h).
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "table_grid.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Words that trials carry; what is not here stands for itself. */
+static const struct {
+    const char *flag, *text;
+} flags[] = {
+    {"link", NM_N("the link was slower than it should be")},
+    {"wifi", NM_N("over a wireless link")},
+    {"client-cpu", NM_N("the processor of the client was the limit")},
+    {"cached", NM_N("served from a cache of the client, not by the NAS alone")},
+    {"nas-cache", NM_N("may have been served from the memory of the NAS")},
+    {"server-cached", NM_N("may still have been in the memory of the NAS when the clock stopped")},
+    {"system-disk", NM_N("the target is on the system disk of the client")},
+    {"shared-load", NM_N("another run was active on the target")},
+    {"not-prefilled", NM_N("blocks were read that had never been written")},
+    {"library-limited", NM_N("limited by the protocol library")},
+};
+
+static const char *flag_text(const struct nm_language *language, const char *flag)
+{
+    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+        if (!strcmp(flags[i].flag, flag))
+            return nm_tr(language, flags[i].text);
+    return flag;
+}
+
+/* Number of trials that most of the table's numbers have: the largest. */
+static size_t usual_n(const struct nm_grid *grid)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < grid->n_rows; i++)
+        for (size_t k = 0; k < grid->n_columns; k++) {
+            const struct nm_cell *cell = nm_grid_cell(grid, i, k);
+
+            if (cell && cell->n_ok > n)
+                n = cell->n_ok;
+        }
+    return n;
+}
+
+/* The index-th note of a cell, NULL after the last. */
+static const char *note_of(const struct nm_table_doc *doc, const struct nm_grid *grid,
+                           const struct nm_cell *cell, size_t index, char out[NM_WORDS])
+{
+    enum nm_reason reason = NM_REASON_NONE;
+    char copy[sizeof(cell->flags)], *rest = copy, *word;
+
+    if (!cell)
+        return NULL;
+    memcpy(copy, cell->flags, sizeof(copy));
+    while ((word = strsep(&rest, " ")))
+        if (*word && !index--) {
+            snprintf(out, NM_WORDS, "%s", flag_text(doc->language, word));
+            return out;
+        }
+    for (size_t i = 0; i < cell->n_trials; i++)
+        if (cell->trials[i].status == NM_STATUS_FAILED)
+            reason = cell->trials[i].reason;
+    if (cell->status == NM_CELL_PARTIAL && !index--) {
+        int used = snprintf(out, NM_WORDS, nm_tr(doc->language, "n = %zu, failed: %zu"), cell->n_ok,
+                            cell->n_failed);
+
+        if (reason != NM_REASON_NONE)
+            snprintf(out + used, NM_WORDS - (size_t)used, " (%s)",
+                     nm_words_reason(doc->language, reason));
+        return out;
+    }
+    if (cell->status == NM_CELL_OK && cell->n_ok != grid->usual_n && !index--) {
+        snprintf(out, NM_WORDS, "n = %zu", cell->n_ok);
+        return out;
+    }
+    return NULL;
+}
+
+static size_t find_note(const struct nm_grid *grid, const char *note)
+{
+    for (size_t i = 0; i < grid->n_notes; i++)
+        if (!strcmp(grid->notes[i], note))
+            return i;
+    return grid->n_notes;
+}
+
+int nm_notes_collect(const struct nm_table_doc *doc, struct nm_grid *grid, struct nm_pool *pool,
+                     struct nm_error *err)
+{
+    char text[NM_WORDS];
+    const char *note;
+
+    grid->usual_n = usual_n(grid);
+    for (size_t i = 0; i < grid->n_rows; i++)
+        for (size_t k = 0; k < grid->n_columns; k++)
+            for (size_t n = 0;
+                 (note = note_of(doc, grid, nm_grid_cell(grid, i, k), n, text)) != NULL; n++) {
+                if (find_note(grid, note) < grid->n_notes || grid->n_notes == NM_NOTES_MAX)
+                    continue;
+                note = nm_pool_text(pool, note);
+                if (!note)
+                    return nm_error_errno(err, -ENOMEM, "table: out of memory");
+                grid->notes[grid->n_notes++] = note;
+            }
+    return 0;
+}
+
+const char *nm_notes_marks(const struct nm_table_doc *doc, const struct nm_grid *grid,
+                           const struct nm_cell *cell, char out[NM_WORDS])
+{
+    bool has[NM_NOTES_MAX] = {false};
+    char text[NM_WORDS];
+    const char *note;
+    size_t used = 0;
+
+    for (size_t n = 0; (note = note_of(doc, grid, cell, n, text)) != NULL; n++) {
+        size_t at = find_note(grid, note);
+
+        if (at < grid->n_notes)
+            has[at] = true;
+    }
+    for (size_t i = 0; i < grid->n_notes; i++)
+        if (has[i])
+            out[used++] = (char)('a' + i);
+    out[used] = '\0';
+    return out;
+}
+
+static bool mean_sentence(const struct nm_table_doc *doc, const struct nm_grid *grid,
+                          char out[NM_WORDS])
+{
+    size_t n = grid->usual_n;
+    double widest = NAN;
+    char spread[NM_WORDS];
+
+    for (size_t i = 0; i < grid->n_rows; i++)
+        for (size_t k = 0; k < grid->n_columns; k++)
+            widest = fmax(widest, nm_words_half_range(nm_grid_cell(grid, i, k)));
+    if (n == 1)
+        snprintf(out, NM_WORDS, "%s", nm_tr(doc->language, "One trial."));
+    else if (n && isfinite(widest))
+        snprintf(out, NM_WORDS,
+                 nm_tr(doc->language, "Geometric mean, n = %zu; half of the range at most %s."), n,
+                 nm_words_percent(doc->language, widest, spread));
+    else if (n)
+        snprintf(out, NM_WORDS, nm_tr(doc->language, "n = %zu."), n);
+    return n > 0;
+}
+
+/* An upload without a flush ends at the server's word; the reader has to know. */
+static bool flush_sentence(const struct nm_table_doc *doc, const struct nm_grid *grid,
+                           char out[NM_WORDS])
+{
+    for (size_t i = 0; i < grid->n_rows; i++)
+        for (size_t k = 0; k < grid->n_columns; k++) {
+            const struct nm_cell *cell = nm_grid_cell(grid, i, k);
+            const char *flush = cell ? nm_conditions_get(cell->conditions, "flush") : NULL;
+
+            if (!flush || strcmp(flush, "ack") || !cell->phase_writes || !cell->n_ok)
+                continue;
+            snprintf(out, NM_WORDS,
+                     nm_tr(doc->language,
+                           "%s, %s: flush = ack: the clock stops when the server has acknowledged "
+                           "the data, not when they are on its disks."),
+                     nm_words_phase(doc, cell->phase),
+                     nm_words_protocol(doc->language, cell->protocol));
+            return true;
+        }
+    return false;
+}
+
+static bool import_sentence(const struct nm_table_doc *doc, const struct nm_grid *grid,
+                            char out[NM_WORDS])
+{
+    if (!grid->names->imported)
+        return false;
+    snprintf(out, NM_WORDS, "%s",
+             nm_tr(doc->language, "Imported numbers, not measured by this program."));
+    return true;
+}
+
+const char *nm_notes_sentence(const struct nm_table_doc *doc, const struct nm_grid *grid,
+                              size_t index, char out[NM_WORDS])
+{
+    static bool (*const sentences[])(const struct nm_table_doc *, const struct nm_grid *,
+                                     char[NM_WORDS]) = {
+        mean_sentence,
+        flush_sentence,
+        import_sentence,
+    };
+
+    for (size_t i = 0; i < sizeof(sentences) / sizeof(sentences[0]); i++)
+        if (sentences[i](doc, grid, out) && !index--)
+            return out;
+    return NULL;
+}
