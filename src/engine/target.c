@@ -141,6 +141,7 @@ int nm_target_enter(struct nm_target *target, struct nm_runner *runner,
     snprintf(job.directory, sizeof(job.directory), "%s", directory);
     job.fresh = !target->entered;
     r = run_job(runner, &job, false, NULL, err);
+    target->lost = false;
     /* Half an entry may be there too; only a directory that was somebody else's is not ours. */
     if (!r || err->code != -EEXIST)
         target->entered = true;
@@ -152,10 +153,14 @@ int nm_target_leave(struct nm_target *target, struct nm_runner *runner,
                     uint64_t *ret_foreign, struct nm_error *err)
 {
     struct nm_job job;
+    int r;
 
     nm_target_job(target, runner->plan, NM_JOB_LEAVE, backend, &job);
     snprintf(job.directory, sizeof(job.directory), "%s", directory);
-    return run_job(runner, &job, true, ret_foreign, err);
+    r = run_job(runner, &job, true, ret_foreign, err);
+    target->lost =
+        r < 0 && (err->reason == NM_REASON_TIMEOUT || err->reason == NM_REASON_CONNECTION_LOST);
+    return r;
 }
 
 int nm_target_retire(struct nm_target *target, struct nm_runner *runner, uint64_t *ret_foreign,
@@ -179,6 +184,8 @@ int nm_target_retire(struct nm_target *target, struct nm_runner *runner, uint64_
     }
     if (!target->entered)
         return 0;
+    if (target->lost)
+        return nm_error_set(err, -ETIMEDOUT, NM_REASON_TIMEOUT, "the server no longer answers");
     backend = nm_backend_select(url, 0, NM_TRAIT_FILES, err);
     if (!backend)
         return err->code;

@@ -28,6 +28,7 @@ struct nm_target {
     uint64_t raw_end_bytes; /* highest byte that raw writes may have touched */
     bool entered;           /* the run's directory exists */
     bool evict_filled;
+    bool lost; /* did not answer the last time it was cleaned: do not wait for it again */
     char run_directory[64];
 };
 
