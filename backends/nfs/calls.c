@@ -205,8 +205,30 @@ int nm_nfs_calls_init(struct nm_nfs_session *s, struct nm_error *err)
     return 0;
 }
 
+/* After the connections were closed, which queued every call as arrived. */
+static void drop_calls(struct nm_nfs_session *s)
+{
+    struct nm_nfs_call **lists[] = {&s->arrived_first, &s->delayed}, *call;
+
+    for (int i = 0; i < 2; i++)
+        while ((call = *lists[i])) {
+            *lists[i] = call->next;
+            call->status = NM_NFS_LOST;
+            call->done = true;
+            put_call(s, call);
+        }
+    s->arrived_last = NULL;
+}
+
 void nm_nfs_calls_done(struct nm_nfs_session *s)
 {
+    drop_calls(s);
+    for (struct nm_nfs_request *rq = s->in_flight.next, *next; rq && rq != &s->in_flight;
+         rq = next) { /* their operations are the engine's and may be gone */
+        next = rq->next;
+        free(rq->page);
+        free(rq);
+    }
     while (s->open_files.next && s->open_files.next != &s->open_files)
         nm_nfs_file_free(s, s->open_files.next);
     for (struct nm_nfs_call *call = s->free_calls, *next; call; call = next) {
@@ -348,32 +370,16 @@ void nm_nfs_session_die(struct nm_nfs_session *s, const struct nm_error *why)
     s->death = *why;
 }
 
-static void drop_call(struct nm_nfs_session *s, struct nm_nfs_call *call)
-{
-    call->status = NM_NFS_LOST;
-    call->done = true;
-    put_call(s, call);
-}
-
 /* Not from inside a callback of libnfs. Closing the connections cancels every call, which queues it
  * as arrived; after that nothing refers to the requests any more. */
 static void bury(struct nm_nfs_session *s)
 {
     struct nm_nfs_request *rq;
-    struct nm_nfs_call *call;
 
     for (unsigned i = 0; i < s->n_links; i++)
         nm_nfs_link_close(&s->links[i]);
     s->n_links = 0;
-    while ((call = s->arrived_first)) {
-        s->arrived_first = call->next;
-        drop_call(s, call);
-    }
-    s->arrived_last = NULL;
-    while ((call = s->delayed)) {
-        s->delayed = call->next;
-        drop_call(s, call);
-    }
+    drop_calls(s);
     while ((rq = s->in_flight.next) != &s->in_flight) {
         enum nm_op_kind kind = rq->op->kind;
 

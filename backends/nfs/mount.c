@@ -117,15 +117,18 @@ static void list_name(char *list, size_t size, const char *name)
 static void on_exports(struct rpc_context *rpc, int status, void *data, void *private)
 {
     struct reply *reply = answered(private, status, data);
+    exportnode copy;
 
     (void)rpc;
     if (!reply)
         return;
-    for (const exportnode *e = *(exportnode **)data; e; e = e->ex_next) {
-        size_t length = strlen(e->ex_dir);
+    for (const exportnode *e = *(exportnode **)data; e; e = copy.ex_next) {
+        size_t length;
 
-        list_name(reply->names, sizeof(reply->names), e->ex_dir);
-        if (!strncmp(reply->wanted, e->ex_dir, length) &&
+        memcpy(&copy, e, sizeof(copy)); /* aligned to 4 bytes only */
+        length = strlen(copy.ex_dir);
+        list_name(reply->names, sizeof(reply->names), copy.ex_dir);
+        if (!strncmp(reply->wanted, copy.ex_dir, length) &&
             (!reply->wanted[length] || reply->wanted[length] == '/'))
             reply->exported = true;
     }

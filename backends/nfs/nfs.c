@@ -84,7 +84,8 @@ static void nfs_disconnect(struct nm_session *session)
     wait_ns = s->how.timeout_ns < ABANDON_NS ? s->how.timeout_ns : ABANDON_NS;
     deadline_ns = nm_clock_now_ns() + wait_ns;
     /* A file left open keeps its space on the server until the lease is over. */
-    for (struct nm_nfs_file *f = s->open_files.next; f != &s->open_files && !s->dead; f = f->next)
+    for (struct nm_nfs_file *f = s->open_files.next;
+         f != &s->open_files && !s->dead && s->in_flight.next == &s->in_flight; f = f->next)
         nm_nfs_file_abandon(s, f, deadline_ns);
     session_free(s);
 }

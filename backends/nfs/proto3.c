@@ -184,24 +184,30 @@ static void take_write(struct nm_nfs_call *call, const WRITE3resok *ok)
 
 static void take_names(struct nm_nfs_page *page, const READDIR3resok *ok)
 {
-    const entry3 *e = ok->reply.entries;
+    const entry3 *e = ok->reply.entries; /* libnfs aligns decoded structures to 4 bytes only */
+    entry3 copy;
 
     memcpy(page->verifier, ok->cookieverf, sizeof(page->verifier));
-    for (page->n = 0; e && page->n < NM_NFS_PAGE_ENTRIES; e = e->nextentry)
-        (void)nm_nfs_page_add(page, e->name, strlen(e->name), e->cookie);
+    for (page->n = 0; e && page->n < NM_NFS_PAGE_ENTRIES; e = copy.nextentry) {
+        memcpy(&copy, e, sizeof(copy));
+        (void)nm_nfs_page_add(page, copy.name, strlen(copy.name), copy.cookie);
+    }
     page->eof = ok->reply.eof && !e;
 }
 
 static void take_entries(struct nm_nfs_page *page, const READDIRPLUS3resok *ok)
 {
     const entryplus3 *e = ok->reply.entries;
+    entryplus3 copy;
 
     memcpy(page->verifier, ok->cookieverf, sizeof(page->verifier));
-    for (page->n = 0; e && page->n < NM_NFS_PAGE_ENTRIES; e = e->nextentry) {
-        struct nm_nfs_entry *entry = nm_nfs_page_add(page, e->name, strlen(e->name), e->cookie);
+    for (page->n = 0; e && page->n < NM_NFS_PAGE_ENTRIES; e = copy.nextentry) {
+        struct nm_nfs_entry *entry;
 
+        memcpy(&copy, e, sizeof(copy));
+        entry = nm_nfs_page_add(page, copy.name, strlen(copy.name), copy.cookie);
         if (entry)
-            take_post_op(&entry->attr, &e->name_attributes);
+            take_post_op(&entry->attr, &copy.name_attributes);
     }
     page->eof = ok->reply.eof && !e;
 }

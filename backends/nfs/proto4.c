@@ -376,7 +376,8 @@ static int proto4_send(struct nm_nfs_call *call)
     return queue(call, &args, call->kind == NM_NFS_WRITE ? call->length_bytes : 0);
 }
 
-/* -------- receiving */
+/* -------- receiving; libnfs allocates what it decodes at multiples of 4 bytes only, so structures
+ * inside a result are copied before they are looked at */
 
 /* These leave the owner's sequence where it was (RFC 7530, 9.1.7). */
 static bool moves_sequence(int status)
@@ -404,14 +405,17 @@ static void take_page(struct nm_nfs_page *page, const READDIR4resok *ok)
 {
     const entry4 *e = ok->reply.entries;
     struct nm_nfs_limits none;
+    entry4 copy;
 
     memcpy(page->verifier, ok->cookieverf, sizeof(page->verifier));
-    for (page->n = 0; e && page->n < NM_NFS_PAGE_ENTRIES; e = e->nextentry) {
-        struct nm_nfs_entry *entry =
-            nm_nfs_page_add(page, e->name.utf8string_val, e->name.utf8string_len, e->cookie);
+    for (page->n = 0; e && page->n < NM_NFS_PAGE_ENTRIES; e = copy.nextentry) {
+        struct nm_nfs_entry *entry;
 
+        memcpy(&copy, e, sizeof(copy));
+        entry =
+            nm_nfs_page_add(page, copy.name.utf8string_val, copy.name.utf8string_len, copy.cookie);
         if (entry)
-            take_attr(&e->attrs, &entry->attr, &none);
+            take_attr(&copy.attrs, &entry->attr, &none);
     }
     page->eof = ok->reply.eof && !e;
 }
@@ -503,15 +507,16 @@ static void on_reply(struct rpc_context *rpc, int status, void *data, void *priv
         return;
     call->status = (int)res->status;
     for (unsigned i = 0; i < res->resarray.resarray_len; i++) {
-        const nfs_resop4 *op = &res->resarray.resarray_val[i];
         bool failed = call->status && i + 1 == res->resarray.resarray_len;
+        nfs_resop4 op;
 
-        if (op->resop == OP_OPEN)
-            take_open(call, &op->nfs_resop4_u.opopen);
-        else if (op->resop == OP_OPEN_CONFIRM || op->resop == OP_CLOSE)
-            take_state_op(call, op);
+        memcpy(&op, &res->resarray.resarray_val[i], sizeof(op));
+        if (op.resop == OP_OPEN)
+            take_open(call, &op.nfs_resop4_u.opopen);
+        else if (op.resop == OP_OPEN_CONFIRM || op.resop == OP_CLOSE)
+            take_state_op(call, &op);
         else if (!failed)
-            take(call, op);
+            take(call, &op);
     }
     if (call->file && !call->status && call->kind != NM_NFS_COMMIT) /* carries our state */
         call->session->renewed_ns = nm_clock_now_ns();
