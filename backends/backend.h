@@ -82,9 +82,9 @@ struct nm_op {
     const char *new_path; /* RENAME */
     uint64_t offset_bytes;
     uint32_t length_bytes;
-    uint64_t expected_bytes; /* CREATE: final size, may be used to preallocate; OPEN: size the caller
-                                knows already, so that nm_file.size_bytes need not cost a round
-                                trip; 0 = unknown */
+    uint64_t expected_bytes; /* CREATE: final size, may be used to preallocate; OPEN: size the
+                                caller knows already, so that nm_file.size_bytes need not cost a
+                                round trip; 0 = unknown */
     void *buf; /* inside nm_connect.buffers, page aligned; its whole pages belong to this operation,
                   so a READ or WRITE may be rounded up to the page */
     struct nm_stat *stat; /* STAT */

@@ -194,7 +194,7 @@ static void print_line(const struct line *line, const size_t *widths, bool color
             paint = color_of(text);
         fprintf(out, "%s%*s%s%s%s", c ? "  " : "", left_aligned[c] ? 0 : pad, "",
                 paint ? paint : "", text, paint ? "\033[0m" : "");
-        if (left_aligned[c] && c < last)
+        if (c < last && left_aligned[c])
             fprintf(out, "%*s", pad, "");
     }
     fputc('\n', out);

@@ -142,7 +142,6 @@ static int read_conditions(const json_t *json, struct nm_conditions *set, struct
 static int read_metric(const json_t *json, struct nm_metrics *set, struct nm_error *err)
 {
     struct reader reader = {.object = json, .place = "metrics"};
-    struct nm_metric *metric = &set->items[set->count];
     const char *name = needed(&reader, "name"), *unit = text(&reader, "unit");
     const char *better = needed(&reader, "better"), *summary = needed(&reader, "summary");
     const json_t *value = json_object_get(json, "value");
@@ -152,9 +151,9 @@ static int read_metric(const json_t *json, struct nm_metrics *set, struct nm_err
         reader.bad = "better";
     if (summary_at < 0)
         reader.bad = "summary";
-    if (strlen(name) >= sizeof(metric->name))
+    if (strlen(name) >= sizeof(set->items[0].name))
         reader.bad = "name";
-    if (unit && strlen(unit) >= sizeof(metric->unit))
+    if (unit && strlen(unit) >= sizeof(set->items[0].unit))
         reader.bad = "unit";
     if (!json_is_number(value) && !json_is_null(value))
         reader.bad = "value";

@@ -30,7 +30,8 @@ const struct nm_condition_def nm_condition_table[] = {
     KEY("verify", "", 0, "what was checked: none, size, full"),
     KEY("direct", "", NM_FACTOR_PROTOCOL, "the client's page cache was bypassed"),
     KEY("cached", "", NM_FACTOR_PROTOCOL,
-        "reads may come from the client's memory: no, dropped (emptied before reading), unknown, yes"),
+        "reads may come from the client's memory: no, dropped (emptied before reading), unknown, "
+        "yes"),
     KEY("buffered", "", NM_FACTOR_PROTOCOL, "through the client's page cache on purpose"),
     KEY("depth", "", 0, "requests in flight per stream"),
     KEY("streams", "", 0, "files or blocks moved at the same time"),

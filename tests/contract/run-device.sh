@@ -1,6 +1,7 @@
 #!/bin/sh
 # run-device.sh CONTRACT DIRECTORY: the contract suite over devices of this machine: a blank image
-# file, a loop device, and one with 4096-byte sectors. Loop devices need root; without, only the file.
+# file, a loop device, and one with 4096-byte sectors. Loop devices need root; without, only the
+# file.
 # SPDX-License-Identifier: GPL-3.0-or-later
 set -eu
 contract=$1 image=$2/device.$$
