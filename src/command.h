@@ -4,8 +4,11 @@
 #ifndef NM_COMMAND_H
 #define NM_COMMAND_H
 
+#include "error.h"
+
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 enum nm_exit {
     NM_EXIT_OK = 0,
@@ -33,26 +36,28 @@ struct nm_arg {
     const char *help;
 };
 
+#define NM_ARGS_MAX 32 /* options of one command */
+
 /* What stood on the command line, after the common options were taken out. */
 struct nm_arguments {
     const struct nm_command *command;
     const char *const *words; /* positional */
     size_t n_words;
-    const char *const
-        *values[32]; /* parallel to command->args: values given, NULL-terminated list */
-    size_t n_values[32];
+    const char *const *values[NM_ARGS_MAX]; /* parallel to command->args: values given,
+                                               NULL-terminated list */
+    size_t n_values[NM_ARGS_MAX];
     /* common to every command */
     const char *db;          /* --db, NULL = default */
     const char *credentials; /* --credentials FILE */
     bool json, quiet;
     bool color; /* resolved from --color, NO_COLOR and the terminal */
-    int argc;   /* the original vector, for scrubbing secrets */
+    int argc;   /* the original vector; main() scrubbed it, the texts above are a copy */
     char **argv;
 };
 
 struct nm_command {
     const char *name;    /* "table" */
-    const char *syntax;  /* "[SELECT] [--by ROW] ..." */
+    const char *syntax;  /* positional words: "PLAN", "[SELECT]"; NULL = none */
     const char *help;    /* one line */
     const char *details; /* paragraphs for --help and the man page, or NULL */
     const struct nm_arg *args;
@@ -63,6 +68,29 @@ struct nm_command {
 };
 
 extern const struct nm_command *const nm_command_table[]; /* NULL-terminated */
+
+/* Options of every command, NULL-terminated by a row without name. */
+extern const struct nm_arg nm_common_args[];
+
+/* What the command line asks for besides running its command. */
+enum nm_wish { NM_WISH_RUN, NM_WISH_HELP, NM_WISH_VERSION };
+
+/* Fills *ret from argv, whose texts must outlive it. ret->command is NULL for a wish without a
+ * command. Common options may stand before the command. */
+int nm_arguments_parse(int argc, char **argv, struct nm_arguments *ret, enum nm_wish *ret_wish,
+                       struct nm_error *err) NM_MUST_CHECK;
+void nm_arguments_done(struct nm_arguments *arguments);
+
+/* The row of a command, NULL = unknown. */
+const struct nm_command *nm_command_find(const char *name);
+
+/* --help: of one command, or (NULL) of the program. */
+void nm_help_print(const struct nm_command *command, FILE *out);
+
+/* The man page (roff) and the completion of bash, made from the tables of commands, plan sections,
+ * workloads, profiles and backends. */
+void nm_manual_print(FILE *out);
+void nm_completion_print(FILE *out);
 
 /* Value of an option, NULL when absent (the last one given wins); flags give "". */
 const char *nm_arguments_get(const struct nm_arguments *arguments, const char *name);

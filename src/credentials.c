@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -56,28 +55,6 @@ struct nm_vault {
 
 /* --- memory --- */
 
-static void *map_secret(size_t size, struct nm_error *err)
-{
-    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-    if (memory == MAP_FAILED) {
-        nm_error_no_memory(err);
-        return NULL;
-    }
-    /* Best effort: the limit of locked memory may be small, and secrets still must work. */
-    (void)mlock(memory, size);
-    (void)madvise(memory, size, MADV_DONTDUMP);
-    return memory;
-}
-
-static void unmap_secret(void *memory, size_t size)
-{
-    if (!memory)
-        return;
-    nm_secrets_wipe(memory, size);
-    munmap(memory, size);
-}
-
 static void *allocate(struct nm_vault *vault, size_t size, struct nm_error *err)
 {
     size_t rounded = (size + 15) & ~(size_t)15;
@@ -106,10 +83,10 @@ static const char *keep(struct nm_vault *vault, const char *text, size_t length,
 
 int nm_vault_new(struct nm_vault **ret_vault, struct nm_error *err)
 {
-    struct nm_vault *vault = map_secret(VAULT_BYTES, err);
+    struct nm_vault *vault = nm_secrets_map(VAULT_BYTES);
 
     if (!vault)
-        return -ENOMEM;
+        return nm_error_no_memory(err);
     vault->end = &vault->first;
     *ret_vault = vault;
     return 0;
@@ -134,7 +111,7 @@ int nm_vault_open(const char *path, struct nm_vault **ret_vault, struct nm_error
 
 void nm_vault_free(struct nm_vault *vault)
 {
-    unmap_secret(vault, VAULT_BYTES);
+    nm_secrets_unmap(vault, VAULT_BYTES);
 }
 
 static struct login *add_login(struct nm_vault *vault, struct nm_error *err)
@@ -263,12 +240,12 @@ int nm_vault_load(struct nm_vault *vault, const char *path, struct nm_error *err
     r = check_file(fd, path, err);
     if (r < 0)
         goto out;
-    text = map_secret(FILE_BYTES, err);
-    r = text ? read_all(fd, path, text, FILE_BYTES, &length, err) : -ENOMEM;
+    text = nm_secrets_map(FILE_BYTES);
+    r = text ? read_all(fd, path, text, FILE_BYTES, &length, err) : nm_error_no_memory(err);
     if (!r)
         r = nm_ini_parse(path, text, length, 0, load_item, &loading, err);
 out:
-    unmap_secret(text, FILE_BYTES);
+    nm_secrets_unmap(text, FILE_BYTES);
     if (fd >= 0)
         close(fd);
     if (r < 0)
@@ -381,12 +358,12 @@ static int ask(struct nm_vault *vault, const struct nm_url *url, const char *hos
                const char *user, const char **ret, struct nm_error *err)
 {
     char question[512];
-    char *password = map_secret(SECRET_BYTES, err);
+    char *password = nm_secrets_map(SECRET_BYTES);
     const struct login *login;
     int r;
 
     if (!password)
-        return -ENOMEM;
+        return nm_error_no_memory(err);
     snprintf(question, sizeof(question), "%s for %s at %s (%s): ",
              url->protocol == NM_PROTOCOL_ISCSI ? "CHAP secret" : "Password", user, host_port,
              nm_protocol_name(url->protocol));
@@ -403,7 +380,7 @@ static int ask(struct nm_vault *vault, const struct nm_url *url, const char *hos
         else
             r = -ENOSPC;
     }
-    unmap_secret(password, SECRET_BYTES);
+    nm_secrets_unmap(password, SECRET_BYTES);
     return r;
 }
 

@@ -58,6 +58,15 @@ int nm_secrets_prompt(const char *question, char *out, size_t size,
  * "password" or "secret". More may be hit: work on a copy. */
 void nm_secrets_scrub_argv(int argc, char **argv);
 
+/* A private copy of the vector for the program to work on, before the original is scrubbed: strings
+ * and array in one mapping that stays out of core dumps. NULL when out of memory. */
+char **nm_secrets_copy_argv(int argc, char **argv);
+
+/* Memory for secrets: locked as far as the limits allow, not in core dumps. Wiped when unmapped;
+ * NULL when out of memory. */
+void *nm_secrets_map(size_t size);
+void nm_secrets_unmap(void *memory, size_t size);
+
 /* memset that the compiler keeps. */
 void nm_secrets_wipe(void *memory, size_t size);
 

@@ -1,0 +1,14 @@
+/* Every command, in the order of `nasmark --help`. A new command is one file in src/commands/ and
+ * one row here.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "command.h"
+
+extern const struct nm_command nm_command_run, nm_command_bench, nm_command_compare,
+    nm_command_history, nm_command_probe, nm_command_plan, nm_command_list, nm_command_help;
+
+const struct nm_command *const nm_command_table[] = {
+    &nm_command_run,     &nm_command_bench, &nm_command_compare,
+    &nm_command_history, &nm_command_probe, &nm_command_plan,
+    &nm_command_list,    &nm_command_help,  NULL,
+};
