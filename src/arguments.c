@@ -101,11 +101,10 @@ static int unknown_option(const struct nm_command *command, const char *name, si
                           struct nm_error *err)
 {
     const char *names[NM_ARGS_MAX + COMMON];
-    char word[40];
+    char dashed[NM_ARGS_MAX + COMMON][32], word[40];
     size_t n = 0;
 
-    snprintf(word, sizeof(word), "%.*s", (int)(length < 39 ? length : 39), name);
-    if (!strcmp(word, "password"))
+    if (length == 8 && !memcmp(name, "password", 8))
         return nm_error_set(err, -EINVAL, NM_REASON_NONE,
                             "a password on the command line is seen by everybody; use "
                             "--credentials FILE or NASMARK_PASSWORD");
@@ -113,8 +112,13 @@ static int unknown_option(const struct nm_command *command, const char *name, si
         names[n++] = command->args[i].name;
     for (size_t i = 0; i < COMMON; i++)
         names[n++] = nm_common_args[i].name;
-    nm_error_set(err, -EINVAL, NM_REASON_NONE, "unknown option --%s%s%s", word,
-                 command ? " of " : "", command ? command->name : "");
+    for (size_t i = 0; i < n; i++) {
+        snprintf(dashed[i], sizeof(dashed[i]), "--%s", names[i]);
+        names[i] = dashed[i];
+    }
+    snprintf(word, sizeof(word), "--%.*s", (int)(length < 36 ? length : 36), name);
+    nm_error_set(err, -EINVAL, NM_REASON_NONE, "unknown option %s%s%s", word, command ? " of " : "",
+                 command ? command->name : "");
     nm_options_suggest(err, word, names, n);
     return -EINVAL;
 }
