@@ -29,9 +29,11 @@ size_t nm_smb_encode(const char *text, bool keep_slash, char *out, size_t size)
     for (; *text; text++) {
         unsigned char c = (unsigned char)*text;
 
-        if (n + 4 > size)
+        bool plain = unreserved(c) || (keep_slash && c == '/');
+
+        if (n + (plain ? 1 : 3) >= size)
             return 0;
-        if (unreserved(c) || (keep_slash && c == '/')) {
+        if (plain) {
             out[n++] = (char)c;
             continue;
         }
@@ -39,8 +41,6 @@ size_t nm_smb_encode(const char *text, bool keep_slash, char *out, size_t size)
         out[n++] = hex[c >> 4];
         out[n++] = hex[c & 15];
     }
-    if (n >= size)
-        return 0;
     out[n] = '\0';
     return n;
 }
