@@ -125,6 +125,7 @@ enum nm_reason nm_reason_from_errno(int code)
     case ENETUNREACH:
     case EHOSTUNREACH:
     case ENETDOWN:
+    case ENETRESET:
     case EHOSTDOWN:
     case ESHUTDOWN: return NM_REASON_CONNECTION_LOST;
     case EOPNOTSUPP:

@@ -29,11 +29,15 @@ bool nm_smb_client_tainted(void)
 static void take_log(void *private_data, int level, const char *message)
 {
     struct nm_smb_client *client = private_data;
-    const char *at = strstr(message, "cli_status_to_errno: 0x");
+    const char *status = strstr(message, "cli_status_to_errno: 0x");
+    const char *refusal = strstr(message, "SPNEGO login failed: ");
 
     (void)level;
-    if (at)
-        client->status = (uint32_t)strtoul(at + strlen("cli_status_to_errno: "), NULL, 16);
+    if (status)
+        client->status = (uint32_t)strtoul(strchr(status, ' '), NULL, 16);
+    if (refusal)
+        snprintf(client->refusal, sizeof(client->refusal), "%.*s",
+                 (int)strcspn(strstr(refusal, ": ") + 2, ".\n"), strstr(refusal, ": ") + 2);
 }
 
 static void authenticate(SMBCCTX *context, const char *server, const char *share, char *domain,
@@ -151,6 +155,8 @@ static int reach_target(struct nm_smb_client *client, struct nm_error *err)
     }
     if (request.result < 0) {
         *err = request.err;
+        if (*client->refusal)
+            nm_error_raw(err, "%s", client->refusal);
         return (int)request.result;
     }
     if (!request.stat.is_directory)

@@ -17,10 +17,11 @@ struct nm_smb_client {
     const char *user, *password;
     SMBCFILE **files; /* by handle; NULL = not open here */
     uint32_t n_files;
-    bool logged_in;  /* some share was reached */
-    bool broken;     /* the connection is gone: the library must not be called any more */
-    uint32_t status; /* last one seen in the log */
-    size_t base;     /* length of the target's URL in both buffers */
+    bool logged_in;   /* some share was reached */
+    bool broken;      /* the connection is gone: the library must not be called any more */
+    uint32_t status;  /* last one seen in the log */
+    char refusal[48]; /* what the log says of a refused login */
+    size_t base;      /* length of the target's URL in both buffers */
     char url[NM_SMB_URL_MAX], new_url[NM_SMB_URL_MAX];
     smbc_add_cached_srv_fn add_server;
     smbc_open_fn open;

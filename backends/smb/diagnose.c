@@ -99,6 +99,8 @@ static void explain_denied(const struct nm_smb_target *target, bool reached, uin
                      "user \"%s\" is logged in, but may not use the share \"%s\"%s", user, share,
                      target->options.encryption == NM_SMB_OFF
                          ? "; it may demand encryption, which smb.encryption = off rules out"
+                     : target->dialect_max < NM_SMB_3_00
+                         ? "; it may demand encryption, which needs SMB3_00 or later"
                          : "");
     nm_error_raw(err, "%s", raw);
 }
@@ -127,7 +129,10 @@ static void explain_missing(const struct nm_smb_target *target, bool reached, ui
 void nm_smb_diagnose(const struct nm_smb_target *target, bool reached, uint64_t deadline_ns,
                      struct nm_error *err)
 {
-    if (err->code == -EACCES)
+    if (err->code == -EINVAL && target->dialect_max == NM_SMB_NT1)
+        nm_error_set(err, -EPROTONOSUPPORT, NM_REASON_UNSUPPORTED,
+                     "the server does not speak SMB1 (NT1); set smb.protocol_max = SMB3_11");
+    else if (err->code == -EACCES)
         explain_denied(target, reached, deadline_ns, err);
     else if (err->code == -ENOENT)
         explain_missing(target, reached, deadline_ns, err);

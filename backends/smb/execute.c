@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "client.h"
 
+#include "clock.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +84,7 @@ static const char *verb(const struct nm_smb_request *request)
 static void fail(struct nm_smb_client *client, struct nm_smb_request *request, int code)
 {
     struct nm_error *err = &request->err;
-    const char *path = *request->path ? request->path : client->target->label;
+    const char *path = *request->path ? request->path : ".";
     char raw[32];
 
     request->result = -code;
@@ -95,6 +97,15 @@ static void fail(struct nm_smb_client *client, struct nm_smb_request *request, i
     else if (code == EACCES)
         nm_error_set(err, -code, NM_REASON_AUTH, "%s \"%s\": logged in, but access is denied",
                      verb(request), path);
+    else if (code == ETIMEDOUT)
+        nm_error_errno(err, -code,
+                       "%s \"%s\": no answer within %llu ms; is the server stuck or the network "
+                       "down?",
+                       verb(request), path,
+                       (unsigned long long)(client->target->how.timeout_ns / NM_NS_PER_MS));
+    else if (request->fatal)
+        nm_error_errno(err, -code, "%s \"%s\": the connection broke (%s)", verb(request), path,
+                       strerror(code));
     else if (code == EBADF)
         nm_error_set(err, -code, NM_REASON_CONNECTION_LOST,
                      "%s: the server no longer knows the open file", verb(request));
@@ -286,9 +297,12 @@ static int do_info(struct nm_smb_client *client, struct nm_smb_request *request)
     request->info.read_only = fs.f_flag & SMBC_VFS_FEATURE_RDONLY;
     request->info.login = *client->target->user ? "user" : *client->user ? "guest" : "anonymous";
     request->info.total_bytes = request->info.free_bytes = UINT64_MAX;
-    if (fs.f_blocks) { /* here f_bsize is a sector and f_frsize the sectors of a cluster */
-        request->info.total_bytes = (uint64_t)fs.f_bsize * fs.f_frsize * fs.f_blocks;
-        request->info.free_bytes = (uint64_t)fs.f_bsize * fs.f_frsize * fs.f_bavail;
+    if (fs.f_blocks) {
+        /* f_bsize is a sector, f_frsize the sectors of a cluster; 0 over SMB1's Unix extensions */
+        uint64_t unit_bytes = (uint64_t)fs.f_bsize * (fs.f_frsize ? fs.f_frsize : 1);
+
+        request->info.total_bytes = unit_bytes * fs.f_blocks;
+        request->info.free_bytes = unit_bytes * fs.f_bavail;
     }
     return 0;
 }

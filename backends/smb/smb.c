@@ -300,11 +300,23 @@ static uint32_t largest_request(const struct nm_smb_session *session)
     return bytes < NM_SMB_CALL_BYTES ? bytes : NM_SMB_CALL_BYTES;
 }
 
+static const char *signing_of(const struct nm_smb_session *session, const struct nm_smb_info *info)
+{
+    const struct nm_smb_server *server = &session->server;
+    bool required = session->target.options.signing == NM_SMB_REQUIRED;
+
+    if (info->encrypted)
+        return "by encryption";
+    if (server->dialect == NM_SMB_NT1) /* we have not seen what the server wants */
+        return required ? "HMAC-MD5" : "unknown";
+    return required || server->signing_required ? nm_smb_signing_name(server->signing_algorithm)
+                                                : "off";
+}
+
 static void set_conditions(const struct nm_smb_session *session, const struct nm_smb_info *info,
                            struct nm_conditions *set)
 {
     const struct nm_smb_server *server = &session->server;
-    bool is_signed = server->signing_required || session->target.options.signing == NM_SMB_REQUIRED;
     uint32_t block_bytes = session->target.how.block_bytes, largest = largest_request(session);
     char guid[33];
 
@@ -316,10 +328,7 @@ static void set_conditions(const struct nm_smb_session *session, const struct nm
     nm_conditions_set(set, "smb.encryption", "%s", info->encrypted ? "on" : "off");
     if (info->encrypted)
         nm_conditions_set(set, "smb.cipher", "%s", nm_smb_cipher_name(server->cipher));
-    nm_conditions_set(set, "smb.signing", "%s",
-                      info->encrypted ? "by encryption"
-                      : is_signed     ? nm_smb_signing_name(server->signing_algorithm)
-                                      : "off");
+    nm_conditions_set(set, "smb.signing", "%s", signing_of(session, info));
     if (server->dialect == NM_SMB_NT1)
         return;
     format_guid(server->guid, guid);
@@ -348,9 +357,11 @@ static int smb_describe(struct nm_session *base, struct nm_target_info *ret_info
         .max_transfer_bytes = session->server.dialect == NM_SMB_NT1 ? 0 : largest_request(session),
         .writable = !info.read_only,
     };
-    snprintf(ret_info->identity, sizeof(ret_info->identity), "smb %s/%s#%llx",
-             session->server.dialect == NM_SMB_NT1 ? "?" : guid, session->target.how.url->share,
-             (unsigned long long)info.root_id);
+    if (session->server.dialect == NM_SMB_NT1) /* neither a GUID nor a file number to rely on */
+        snprintf(ret_info->identity, sizeof(ret_info->identity), "%s", session->target.label);
+    else
+        snprintf(ret_info->identity, sizeof(ret_info->identity), "smb %s/%s#%llx", guid,
+                 session->target.how.url->share, (unsigned long long)info.root_id);
     set_conditions(session, &info, conditions);
     return 0;
 }
