@@ -26,14 +26,6 @@
 #define NM_DOCUMENT_SCHEMA         1
 #define NM_DOCUMENT_HISTOGRAMS_MAX 16
 
-/* A session as it was, not as it is made now. */
-struct nm_session_record {
-    const char *run; /* run id; NULL = the session of whoever imports */
-    uint64_t seed;
-    const char *order, *plan, *client, *outcome; /* outcome NULL = did not end */
-    uint64_t start_utc_ns, end_utc_ns;           /* 0 = unknown */
-};
-
 /* Strings are borrowed. The ids in trial are not used. */
 struct nm_document {
     struct nm_nas_record nas;

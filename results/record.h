@@ -40,6 +40,14 @@ struct nm_nas_record {
     uint64_t ram_bytes;
 };
 
+/* A session as it was, for what comes from another database. */
+struct nm_session_record {
+    const char *run; /* run id; NULL = the session of whoever imports */
+    uint64_t seed;
+    const char *order, *plan, *client, *outcome; /* outcome NULL = did not end */
+    uint64_t start_utc_ns, end_utc_ns;           /* 0 = unknown */
+};
+
 struct nm_volume_record {
     const char *name, *kind, *label, *interface; /* label NULL: name of the kind */
     int position;                                /* order in the plan */

@@ -72,6 +72,30 @@ int nm_store_session_end(struct nm_store *store, int64_t session_id, const char 
 int nm_store_trial(struct nm_store *store, const struct nm_trial_record *trial,
                    int64_t *ret_trial_id, struct nm_error *err) NM_MUST_CHECK;
 
+/* Import (store_import.c). Run id of the session that a file with this hash was put into, "" when
+ * the file brought its own sessions; -ENOENT (err untouched) when it was never imported. */
+int nm_store_import_find(struct nm_store *store, const char *hash, char ret_run_id[16],
+                         struct nm_error *err) NM_MUST_CHECK;
+/* session_id 0 = the file brought its own. */
+int nm_store_import_add(struct nm_store *store, const char *hash, const char *format,
+                        const char *file, int64_t session_id, struct nm_error *err) NM_MUST_CHECK;
+
+/* Finds the session with this run id, or stores it as it was. -EEXIST when the run id belongs to
+ * another campaign here. */
+int nm_store_session_import(struct nm_store *store, int64_t campaign_id,
+                            const struct nm_session_record *session, int64_t *ret_session_id,
+                            struct nm_error *err) NM_MUST_CHECK;
+
+/* The volume with this name; -ENOENT (err untouched) when it is new. kind NULL fits any, another
+ * kind is -EEXIST as in nm_store_volume(). */
+int nm_store_volume_find(struct nm_store *store, int64_t campaign_id, const char *name,
+                         const char *kind, int64_t *ret_volume_id,
+                         struct nm_error *err) NM_MUST_CHECK;
+
+/* Whether this very trial (session, cell, pass, start) is stored already. */
+int nm_store_trial_known(struct nm_store *store, const struct nm_trial_record *trial,
+                         bool *ret_known, struct nm_error *err) NM_MUST_CHECK;
+
 /* How many trials of a cell count already (status ok, unsupported, na, too_short; in `round`), and
  * how many failed. */
 int nm_store_count(struct nm_store *store, int64_t campaign_id, uint32_t round, int64_t volume_id,

@@ -57,6 +57,12 @@ static const struct migration migrations[] = {
             " utc_ns INTEGER NOT NULL, text TEXT NOT NULL) STRICT;"
             "CREATE INDEX note_session ON note(session_id);"
 
+            /* Files that were imported; hash is over the contents and the names given with them. */
+            "CREATE TABLE import("
+            " hash TEXT PRIMARY KEY, format TEXT NOT NULL, file TEXT NOT NULL,"
+            " session_id INTEGER REFERENCES session(id), utc_ns INTEGER NOT NULL)"
+            " STRICT, WITHOUT ROWID;"
+
             "CREATE TABLE volume("
             " id INTEGER PRIMARY KEY, firmware_id INTEGER NOT NULL REFERENCES firmware(id),"
             " name TEXT NOT NULL, kind TEXT NOT NULL, label TEXT, interface TEXT,"

@@ -156,6 +156,20 @@ const struct nm_condition_def nm_condition_table[] = {
     KEY("null.latency_ns", "ns", NM_FACTOR_PROTOCOL, "simulated latency"),
     KEY("null.fault", "", NM_FACTOR_PROTOCOL, "simulated fault"),
 
+    /* results of other programs and of published tables */
+    KEY("import.columns", "", 0, "columns of an imported table that are no condition of ours"),
+    KEY("import.size", "", 0, "amount of data, as printed"),
+    KEY("import.files", "", 0, "number of files, as printed"),
+    KEY("import.block", "", 0, "block or chunk, as printed"),
+    KEY("import.concurrency", "", 0, "processes at the same time, as printed"),
+    KEY("import.unit", "", 0, "what a printed MB/s really is where it is not 10^6 bytes"),
+    INFO("import.program", "", "program and version that printed the result"),
+    INFO("import.profile", "", "profile of that program"),
+    INFO("import.loops", "", "repetitions behind one printed figure"),
+    INFO("import.date", "", "date, as printed"),
+    INFO("import.system", "", "operating system, as printed"),
+    INFO("import.note", "", "remark beside the figure"),
+
     KEY("conditions.overflow", "", 0, "more conditions than a set holds; names one that is lost"),
 };
 

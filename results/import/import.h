@@ -19,6 +19,7 @@ struct nm_import_defaults {
     const char *nas, *firmware, *volume, *protocol; /* never NULL */
 };
 
+/* warning and note may be NULL. */
 struct nm_import_sink {
     const struct nm_import_defaults *defaults;
     /* Everything in document is borrowed for the call. */
@@ -26,6 +27,8 @@ struct nm_import_sink {
     /* Something that is no result and yet worth keeping: lines in front of JSON, values that could
      * not be read. One line. */
     void (*warning)(void *context, const char *text);
+    /* The author's own remarks: kept, not shown. One line. */
+    void (*note)(void *context, const char *text);
     void *context;
 };
 
