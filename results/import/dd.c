@@ -138,8 +138,15 @@ static bool parse_records(struct nm_slice line, struct state *state)
     return true;
 }
 
-/* The last two numbers of the line: seconds and rate. The rate is followed by a unit with a slash.
- */
+/* "60.8 MB/s": a number, a unit, a slash. */
+static bool is_rate(struct nm_slice text)
+{
+    ptrdiff_t slash = nm_slice_find(text, "/");
+
+    return slash > 0 && text.at[slash - 1] != ' ' && !nm_text_is_digit(text.at[slash - 1]);
+}
+
+/* The last two numbers of the line: seconds and rate. */
 static bool parse_tail(struct nm_slice line, double *ret_seconds, struct nm_slice *ret_rate)
 {
     double value, last = -1, before = -1;
@@ -157,7 +164,7 @@ static bool parse_tail(struct nm_slice line, double *ret_seconds, struct nm_slic
     }
     *ret_rate = nm_slice_from(line, last_at);
     *ret_seconds = before;
-    return before >= 0 && nm_slice_find(*ret_rate, "/") > 0;
+    return before >= 0 && is_rate(*ret_rate);
 }
 
 static void keep_rate(struct nm_slice rate, struct dd_run *run)

@@ -35,6 +35,7 @@ struct run {
     struct place *places;
     size_t n_places;
     int64_t own_session_id; /* 0 = not needed yet */
+    int n_volumes;          /* made so far; their order is that of the file */
     char **notes;           /* warnings and notes, for the run */
     size_t n_notes;
     bool out_of_memory;
@@ -227,6 +228,7 @@ static int find_volume(struct run *run, int64_t campaign_id, const struct nm_vol
         return r;
     if (!volume.kind)
         volume.kind = "other";
+    volume.position += run->n_volumes++;
     for (const char *const *kind = nm_volume_kinds; *kind; kind++)
         if (!given->kind && !strcmp(*kind, volume.name))
             volume.kind = *kind;
