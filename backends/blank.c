@@ -82,73 +82,90 @@ static void scan_close(struct scan *scan)
         close(scan->memory);
 }
 
-/* Waits for all reads; the first error counts. */
-static int drain(struct scan *scan, struct nm_error *err)
+/* Waits until the read in this slot is back. */
+static int wait_for(struct scan *scan, unsigned slot, struct nm_error *err)
 {
     uint64_t deadline_ns = nm_clock_now_ns() + 2 * scan->blank->timeout_ns;
-    int r = 0;
 
-    for (unsigned i = 0; i < scan->depth; i++)
-        while (scan->busy[i]) {
-            struct nm_error reaped = {0};
-            struct nm_op *op = nm_session_reap(scan->blank->session, deadline_ns, &reaped);
+    while (scan->busy[slot]) {
+        struct nm_error reaped = {0};
+        struct nm_op *op = nm_session_reap(scan->blank->session, deadline_ns, &reaped);
 
-            if (!op)
-                return reaped.code
-                           ? nm_error_set(err, reaped.code, reaped.reason, "%s", reaped.text)
-                           : nm_error_set(err, -ETIMEDOUT, NM_REASON_TIMEOUT,
-                                          "reading the target took too long");
-            scan->busy[op - scan->ops] = false;
-            if (op->result < 0 && !r) {
-                r = (int)op->result;
-                if (err)
-                    *err = op->err;
-            }
-        }
-    return r;
+        if (!op)
+            return reaped.code ? nm_error_set(err, reaped.code, reaped.reason, "%s", reaped.text)
+                               : nm_error_set(err, -ETIMEDOUT, NM_REASON_TIMEOUT,
+                                              "reading the target took too long");
+        scan->busy[op - scan->ops] = false;
+    }
+    if (scan->ops[slot].result < 0 && err)
+        *err = scan->ops[slot].err;
+    return scan->ops[slot].result < 0 ? (int)scan->ops[slot].result : 0;
+}
+
+static void start_read(struct scan *scan, unsigned slot, uint64_t from, uint64_t to)
+{
+    uint64_t length = to - from < scan->chunk_bytes ? to - from : scan->chunk_bytes;
+
+    scan->ops[slot] = (struct nm_op){.kind = NM_OP_READ,
+                                     .file = scan->file,
+                                     .offset_bytes = from,
+                                     .length_bytes = (uint32_t)length,
+                                     .buf = scan->buffers + (size_t)slot * CHUNK_BYTES,
+                                     .slot = slot};
+    scan->busy[slot] = true;
+    nm_session_submit(scan->blank->session, &scan->ops[slot]);
+}
+
+/* Where the next bytes to read begin, at or behind from; *until: how far that is known to hold. */
+static uint64_t skip_unmapped(const struct scan *scan, uint64_t from, uint64_t to, uint64_t *until)
+{
+    const struct nm_blank *blank = scan->blank;
+    uint64_t bytes = 0;
+
+    while (blank->unmapped && from < to && from >= *until) {
+        bool skip = blank->unmapped(blank->context, from, &bytes);
+
+        *until = from + (bytes ? bytes : blank->size_bytes);
+        if (!skip)
+            break;
+        from = *until < to ? *until : to;
+    }
+    return from;
 }
 
 /* Called for each piece in order of offset; a return other than 0 ends the walk. */
 typedef int (*visit_fn)(struct scan *scan, uint64_t offset_bytes, const unsigned char *data,
                         size_t length, void *context);
 
-/* Reads [from, to) depth chunks at a time, leaving out what is known to be unmapped. */
+/* Reads [from, to) with depth reads in flight, leaving out what is known to be unmapped. */
 static int walk(struct scan *scan, uint64_t from, uint64_t to, visit_fn visit, void *context,
                 volatile double *done_fraction, struct nm_error *err)
 {
-    const struct nm_blank *blank = scan->blank;
+    unsigned oldest = 0, reading = 0;
+    uint64_t until = 0;
     int r = 0;
 
-    while (from < to && !r) {
-        unsigned n = 0;
+    for (;;) {
+        while (!r && reading < scan->depth && (from = skip_unmapped(scan, from, to, &until)) < to) {
+            unsigned slot = (oldest + reading++) % scan->depth;
 
-        for (; n < scan->depth && from < to; n++) {
-            uint64_t hole = blank->unmapped_bytes ? blank->unmapped_bytes(blank->context, from) : 0;
-
-            if (hole) {
-                from += hole < to - from ? hole : to - from;
-                break;
-            }
-            scan->ops[n] = (struct nm_op){
-                .kind = NM_OP_READ,
-                .file = scan->file,
-                .offset_bytes = from,
-                .length_bytes =
-                    (uint32_t)(to - from < scan->chunk_bytes ? to - from : scan->chunk_bytes),
-                .buf = scan->buffers + (size_t)n * CHUNK_BYTES,
-                .slot = n};
-            from += scan->ops[n].length_bytes;
-            scan->busy[n] = true;
-            nm_session_submit(blank->session, &scan->ops[n]);
+            start_read(scan, slot, from, to);
+            from += scan->ops[slot].length_bytes;
         }
-        r = drain(scan, err);
-        for (unsigned i = 0; i < n && !r; i++)
-            r = visit(scan, scan->ops[i].offset_bytes, scan->ops[i].buf, scan->ops[i].length_bytes,
-                      context);
+        if (!reading)
+            return r;
+        struct nm_op *op = &scan->ops[oldest];
+        int waited = wait_for(scan, oldest, r ? NULL : err);
+
+        if (!r)
+            r = waited;
+        if (!r)
+            r = visit(scan, op->offset_bytes, op->buf, op->length_bytes, context);
         if (done_fraction)
-            *done_fraction = (double)from / (double)blank->size_bytes;
+            *done_fraction = (double)from / (double)scan->blank->size_bytes;
+        oldest = (oldest + 1) % scan->depth;
+        reading--;
     }
-    return r;
 }
 
 /* First finding that is no name yet. */

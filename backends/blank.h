@@ -15,8 +15,9 @@ struct nm_blank {
     uint32_t io_bytes; /* largest READ, as given at connect */
     uint64_t timeout_ns;
 
-    /* MAY. How many bytes from offset on are known to be unmapped; 0 = must be read. */
-    uint64_t (*unmapped_bytes)(void *context, uint64_t offset_bytes);
+    /* MAY. Whether the bytes from offset on are unmapped, and how many share that answer; 0 = the
+     * target does not tell (they are read). */
+    bool (*unmapped)(void *context, uint64_t offset_bytes, uint64_t *ret_bytes);
     void *context;
 };
 

@@ -7,6 +7,7 @@ extern const struct nm_backend_ops nm_backend_null;
 extern const struct nm_backend_ops nm_backend_null_blocks;
 extern const struct nm_backend_ops nm_backend_smb;
 extern const struct nm_backend_ops nm_backend_nfs;
+extern const struct nm_backend_ops nm_backend_lunfs;
 extern const struct nm_backend_ops nm_backend_iscsi;
 extern const struct nm_backend_ops nm_backend_local;
 extern const struct nm_backend_ops nm_backend_device;
@@ -17,6 +18,7 @@ const struct nm_backend_ops *const nm_backend_table[] = {
     &nm_backend_null_blocks,
     &nm_backend_smb,
     &nm_backend_nfs,
+    &nm_backend_lunfs,
     &nm_backend_iscsi,
     &nm_backend_local,
     &nm_backend_device,

@@ -104,11 +104,30 @@ static unsigned number_in_parentheses(const char *text)
     return open ? (unsigned)strtoul(open + 1, NULL, 10) : 0;
 }
 
+/* The user's CHAP name and secret; NULL = none. */
+static const char *chap_user(const struct nm_iscsi_session *session, const char **ret_secret)
+{
+    const struct nm_credentials *c = session->credentials;
+    const char *user = c->chap_user ? c->chap_user : c->user;
+
+    *ret_secret = c->chap_user ? c->chap_secret : c->password;
+    return *ret_secret ? user : NULL;
+}
+
+const char *nm_iscsi_chap(const struct nm_iscsi_session *session)
+{
+    const struct nm_credentials *c = session->credentials;
+    const char *secret;
+
+    if (!chap_user(session, &secret))
+        return "none";
+    return c->chap_target_user && c->chap_target_secret ? "mutual" : "one-way";
+}
+
 static int prepare(struct nm_iscsi_conn *conn, bool discovery, struct nm_error *err)
 {
     const struct nm_credentials *c = conn->session->credentials;
-    const char *user = c->chap_user ? c->chap_user : c->user;
-    const char *secret = c->chap_user ? c->chap_secret : c->password;
+    const char *secret, *user = chap_user(conn->session, &secret);
     uint32_t isid = 0;
 
     conn->context = iscsi_create_context(conn->session->initiator);
@@ -126,9 +145,9 @@ static int prepare(struct nm_iscsi_conn *conn, bool discovery, struct nm_error *
      */
     if (getrandom(&isid, sizeof(isid), 0) == (ssize_t)sizeof(isid))
         iscsi_set_isid_random(conn->context, isid & 0xffffff, isid >> 24);
-    if (user && secret)
+    if (user)
         iscsi_set_initiator_username_pwd(conn->context, user, secret);
-    if (user && secret && c->chap_target_user && c->chap_target_secret)
+    if (user && c->chap_target_user && c->chap_target_secret)
         iscsi_set_target_username_pwd(conn->context, c->chap_target_user, c->chap_target_secret);
     return 0;
 }
@@ -186,9 +205,7 @@ static int login_error(struct nm_iscsi_conn *conn, const struct answer *answer,
                        struct nm_error *err)
 {
     struct nm_iscsi_session *session = conn->session;
-    const struct nm_credentials *c = session->credentials;
-    const char *user = c->chap_user ? c->chap_user : c->user;
-    const char *secret = c->chap_user ? c->chap_secret : c->password;
+    const char *secret, *user = chap_user(session, &secret);
     /* "Failed to log in to target. Status: Authentication failure(513)"; without a status the
      * library itself refused (mutual CHAP). */
     unsigned status = strstr(answer->text, "Status:") ? number_in_parentheses(answer->text) : 0;
@@ -198,7 +215,7 @@ static int login_error(struct nm_iscsi_conn *conn, const struct answer *answer,
     switch (status) {
     case 0x0201:
     case 0x0202:
-        if (user && secret)
+        if (user)
             nm_error_set(err, r, NM_REASON_AUTH,
                          "%s: authentication failed for CHAP user '%s'; check user and secret%s, "
                          "and that the target admits initiator %s",

@@ -156,7 +156,9 @@ static int describe(struct nm_session *base, struct nm_target_info *info,
     nm_conditions_set(conditions, "iscsi.max_transfer", "%u", session->limit_bytes);
     nm_conditions_set(conditions, "iscsi.request_bytes", "%u", session->command_bytes);
     nm_conditions_set(conditions, "iscsi.sessions", "%u", session->n_conns);
-    nm_conditions_set(conditions, "iscsi.digest", n->header_digest ? "header-crc32c" : "none");
+    nm_conditions_set(conditions, "iscsi.header_digest", n->header_digest ? "crc32c" : "none");
+    nm_conditions_set(conditions, "iscsi.data_digest", "none"); /* libiscsi 1.19 has none */
+    nm_conditions_set(conditions, "iscsi.chap", "%s", nm_iscsi_chap(session));
     if (n->segment_bytes)
         nm_conditions_set(conditions, "iscsi.segment_bytes", "%u", n->segment_bytes);
     else
@@ -170,14 +172,15 @@ static int describe(struct nm_session *base, struct nm_target_info *info,
     return 0;
 }
 
-static uint64_t unmapped_bytes(void *context, uint64_t offset_bytes)
+static bool unmapped(void *context, uint64_t offset_bytes, uint64_t *ret_bytes)
 {
     struct nm_iscsi_session *session = context;
     uint32_t block_bytes = session->capacity.block_bytes;
-    bool unmapped = false;
-    uint64_t blocks = nm_iscsi_lba_status(session, offset_bytes / block_bytes, &unmapped);
+    bool is_unmapped = false;
 
-    return unmapped ? blocks * block_bytes : 0;
+    *ret_bytes = (uint64_t)nm_iscsi_lba_status(session, offset_bytes / block_bytes, &is_unmapped) *
+                 block_bytes;
+    return is_unmapped;
 }
 
 static struct nm_blank as_blank(struct nm_iscsi_session *session)
@@ -188,7 +191,7 @@ static struct nm_blank as_blank(struct nm_iscsi_session *session)
                              .depth = session->n_ios - 1,
                              .io_bytes = 1u << 20,
                              .timeout_ns = session->timeout_ns,
-                             .unmapped_bytes = session->lba_status ? unmapped_bytes : NULL,
+                             .unmapped = session->lba_status ? unmapped : NULL,
                              .context = session};
 }
 

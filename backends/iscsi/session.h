@@ -12,6 +12,7 @@
 #define NM_ISCSI_SESSION_H
 
 #include "backend.h"
+#include "options_iscsi.h"
 #include "scsi.h"
 
 #include <iscsi/iscsi.h>
@@ -21,15 +22,6 @@
 #define NM_ISCSI_TRANSFER_BYTES (512u * 1024) /* largest command; smaller when the LUN says so */
 #define NM_ISCSI_RETRIES        10            /* per command: unit attention, busy */
 #define NM_ISCSI_BUSY_PAUSE_NS  (50 * UINT64_C(1000000)) /* times the number of the try */
-
-/* Section [iscsi] of the plan; lunfs has the same. */
-struct nm_iscsi_options {
-    char *allow_destroy; /* words IQN/LUN */
-    uint32_t sessions;
-    bool prefill;    /* read by workloads */
-    char *initiator; /* NULL = made from the host name */
-};
-extern const struct nm_option_section nm_iscsi_section;
 
 /* What the login negotiated. */
 struct nm_iscsi_negotiated {
@@ -123,6 +115,9 @@ int nm_iscsi_conn_command(struct nm_iscsi_conn *conn, struct scsi_task *(*make)(
 /* Waits until *done or deadline_ns; 0, -ETIMEDOUT or -ECONNRESET. */
 int nm_iscsi_conn_wait(struct nm_iscsi_conn *conn, const bool *done,
                        uint64_t deadline_ns) NM_MUST_CHECK;
+
+/* "none", "one-way" or "mutual": what the login offers. */
+const char *nm_iscsi_chap(const struct nm_iscsi_session *session);
 
 /* Names of the targets behind the portal, "a, b, c", for messages; "" when it does not tell. */
 void nm_iscsi_discover(struct nm_iscsi_session *session, char *out, size_t size);

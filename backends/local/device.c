@@ -258,14 +258,16 @@ static bool may_destroy(const struct local_session *s)
 }
 
 /* Holes of an image need not be read. */
-static uint64_t hole_bytes(void *context, uint64_t offset_bytes)
+static bool is_hole(void *context, uint64_t offset_bytes, uint64_t *ret_bytes)
 {
     const struct local_session *s = context;
-    off_t data = lseek(s->root_fd, (off_t)offset_bytes, SEEK_DATA);
+    off_t data = lseek(s->root_fd, (off_t)offset_bytes, SEEK_DATA), hole;
 
     if (data < 0)
-        return errno == ENXIO ? s->capacity_bytes - offset_bytes : 0;
-    return (uint64_t)data - offset_bytes;
+        data = errno == ENXIO ? (off_t)s->capacity_bytes : (off_t)offset_bytes;
+    hole = (uint64_t)data > offset_bytes ? data : lseek(s->root_fd, data, SEEK_HOLE);
+    *ret_bytes = hole < 0 ? 0 : (uint64_t)hole - offset_bytes;
+    return (uint64_t)data > offset_bytes;
 }
 
 static struct nm_blank blank_of(struct local_session *s)
@@ -277,7 +279,7 @@ static struct nm_blank blank_of(struct local_session *s)
         .depth = s->how->depth,
         .io_bytes = s->how->block_bytes,
         .timeout_ns = s->how->timeout_ns,
-        .unmapped_bytes = hole_bytes,
+        .unmapped = is_hole,
         .context = s,
     };
 }
