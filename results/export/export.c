@@ -1,0 +1,22 @@
+/* Table of export formats (export.h).
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "export.h"
+
+#include <string.h>
+
+extern const struct nm_export_format nm_export_csv, nm_export_json;
+
+const struct nm_export_format *const nm_export_table[] = {
+    &nm_export_csv,
+    &nm_export_json,
+    NULL,
+};
+
+const struct nm_export_format *nm_export_find(const char *name)
+{
+    for (size_t i = 0; nm_export_table[i]; i++)
+        if (!strcmp(nm_export_table[i]->name, name))
+            return nm_export_table[i];
+    return NULL;
+}

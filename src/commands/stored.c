@@ -1,0 +1,219 @@
+/* Opening, selecting and printing for the commands that read the store (stored.h).
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "stored.h"
+
+#include "../../results/escape.h"
+#include "units.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COLUMNS_MAX 32
+
+int nm_stored_open(const struct nm_arguments *arguments, enum nm_store_mode mode,
+                   struct nm_store **ret_store, struct nm_error *err)
+{
+    int r = nm_store_open(arguments->db, mode, ret_store, err);
+
+    if (r == 0 && nm_store_warning(*ret_store) && !arguments->quiet)
+        nm_complain("warning: %s", nm_store_warning(*ret_store));
+    return r;
+}
+
+int nm_stored_cells(const struct nm_arguments *arguments, bool metrics, struct nm_store **ret_store,
+                    struct nm_cells **ret_cells, struct nm_error *err)
+{
+    struct nm_select *select = NULL;
+    struct nm_store *store = NULL;
+    struct nm_cells *cells = NULL;
+    int r = nm_select_parse(arguments->words, arguments->n_words, &select, err);
+
+    if (r == 0)
+        r = nm_stored_open(arguments, NM_STORE_READ, &store, err);
+    if (r == 0 && !metrics)
+        nm_select_skip_metrics(select);
+    if (r == 0)
+        r = nm_select_cells(store, select, &cells, err);
+    if (r == 0 && !cells->count)
+        r = nm_error_set(err, -ENODATA, NM_REASON_NOT_FOUND,
+                         "nothing in the database fits this selection; `nasmark list cells "
+                         "campaign=*` shows what there is");
+    nm_select_free(select);
+    if (r < 0) {
+        nm_cells_free(cells);
+        nm_store_close(store);
+        return r;
+    }
+    *ret_store = store;
+    *ret_cells = cells;
+    return 0;
+}
+
+int nm_stored_fail(const struct nm_error *err)
+{
+    nm_complain("%s", err->text);
+    return NM_EXIT_USAGE;
+}
+
+static int print_json(const json_t *json, struct nm_error *err)
+{
+    if (json_dumpf(json, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(15)) < 0 ||
+        putchar('\n') == EOF || fflush(stdout))
+        return nm_error_errno(err, -EIO, "writing to standard output failed");
+    return 0;
+}
+
+/* Text of a scalar, or of an array of texts; "-" for null. Heap, NULL when out of memory. */
+static char *value_text(const json_t *value)
+{
+    char *text = NULL, number[40];
+    size_t size, i;
+    FILE *out = open_memstream(&text, &size);
+    json_t *item;
+
+    if (!out)
+        return NULL;
+    switch (json_typeof(value)) {
+    case JSON_STRING: nm_escape_plain(out, json_string_value(value)); break;
+    case JSON_INTEGER: fprintf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value)); break;
+    case JSON_REAL:
+        fputs(nm_units_format_double(json_real_value(value), 6, number, sizeof(number)), out);
+        break;
+    case JSON_ARRAY:
+        json_array_foreach(value, i, item)
+        {
+            if (i)
+                putc(' ', out);
+            if (json_is_string(item))
+                nm_escape_plain(out, json_string_value(item));
+            else if (json_is_integer(item))
+                fprintf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(item));
+        }
+        break;
+    default: putc('-', out); break;
+    }
+    if (fclose(out)) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+static void pad(FILE *out, const char *text, size_t width)
+{
+    for (size_t have = nm_escape_width(text); have < width; have++)
+        putc(' ', out);
+}
+
+struct column {
+    const char *key;
+    size_t width;
+    bool number;
+};
+
+static size_t find_columns(const json_t *rows, struct column columns[COLUMNS_MAX])
+{
+    json_t *first = json_array_get(rows, 0), *value, *row;
+    const char *key;
+    size_t n = 0, i;
+
+    json_object_foreach(first, key, value)
+    {
+        if (n < COLUMNS_MAX)
+            columns[n++] = (struct column){.key = key, .width = strlen(key)};
+    }
+    json_array_foreach(rows, i, row)
+    {
+        for (size_t k = 0; k < n; k++) {
+            json_t *cell = json_object_get(row, columns[k].key);
+            char *text = value_text(cell);
+            size_t width = text ? nm_escape_width(text) : 0;
+
+            columns[k].width = width > columns[k].width ? width : columns[k].width;
+            columns[k].number |= json_is_number(cell);
+            free(text);
+        }
+    }
+    return n;
+}
+
+static void print_field(const struct column *column, const char *text, bool last)
+{
+    if (column->number)
+        pad(stdout, text, column->width);
+    fputs(text, stdout);
+    if (!column->number && !last)
+        pad(stdout, text, column->width);
+    fputs(last ? "\n" : "  ", stdout);
+}
+
+static void print_table(const json_t *rows)
+{
+    struct column columns[COLUMNS_MAX];
+    size_t n = find_columns(rows, columns), i;
+    json_t *row;
+
+    for (size_t k = 0; k < n; k++)
+        print_field(&columns[k], columns[k].key, k + 1 == n);
+    json_array_foreach(rows, i, row)
+    {
+        for (size_t k = 0; k < n; k++) {
+            char *text = value_text(json_object_get(row, columns[k].key));
+
+            print_field(&columns[k], text ? text : "?", k + 1 == n);
+            free(text);
+        }
+    }
+}
+
+int nm_stored_print_rows(const struct nm_arguments *arguments, const json_t *rows,
+                         struct nm_error *err)
+{
+    if (arguments->json)
+        return print_json(rows, err);
+    print_table(rows);
+    return fflush(stdout) ? nm_error_errno(err, -EIO, "writing to standard output failed") : 0;
+}
+
+static void print_member(const char *key, const json_t *value, const char *indent)
+{
+    char *text;
+
+    if (json_is_object(json_array_get(value, 0))) {
+        printf("\n%s:\n", key);
+        print_table(value);
+        return;
+    }
+    if (json_is_object(value)) {
+        const char *name;
+        json_t *member;
+
+        printf("\n%s:\n", key);
+        json_object_foreach((json_t *)value, name, member) print_member(name, member, "  ");
+        return;
+    }
+    if (json_is_null(value) || (json_is_array(value) && !json_array_size(value)))
+        return; /* what is not known needs no line */
+    text = value_text(value);
+    printf("%s%s: %s\n", indent, key, text ? text : "?");
+    free(text);
+}
+
+int nm_stored_print_pages(const struct nm_arguments *arguments, const json_t *pages,
+                          struct nm_error *err)
+{
+    json_t *page, *value;
+    const char *key;
+    size_t i;
+
+    if (arguments->json)
+        return print_json(pages, err);
+    json_array_foreach(pages, i, page)
+    {
+        json_object_foreach(page, key, value) print_member(key, value, "");
+    }
+    return fflush(stdout) ? nm_error_errno(err, -EIO, "writing to standard output failed") : 0;
+}
