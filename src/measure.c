@@ -75,7 +75,7 @@ static int print_tables(const struct nm_arguments *arguments, struct nm_store *s
                         const struct nm_campaign_result *result, struct nm_error *err)
 {
     struct nm_table_style style = {
-        .digits = -1, .language = "en", .color = arguments->color, .run_id = result->run_id};
+        .digits = -1, .color = arguments->color, .run_id = result->run_id};
     struct nm_select *select = NULL;
     struct nm_cells *cells = NULL;
     char word[32];

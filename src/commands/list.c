@@ -9,6 +9,9 @@
 #include <string.h>
 
 static const struct nm_list_kind kinds[] = {
+    {.name = "runs", .help = "invocations of run, bench and import", .print = nm_list_runs},
+    {.name = "nas", .help = "devices and their firmware", .print = nm_list_nas},
+    {.name = "cells", .help = "what was measured on what, with its rate", .print = nm_list_cells},
     {.name = "workloads", .help = "what can be measured", .print = nm_list_workloads},
     {.name = "profiles", .help = "workloads after known tools", .print = nm_list_profiles},
     {.name = "backends", .help = "over what it can be measured", .print = nm_list_backends},

@@ -18,4 +18,9 @@ int nm_list_workloads(const struct nm_arguments *arguments);
 int nm_list_profiles(const struct nm_arguments *arguments);
 int nm_list_backends(const struct nm_arguments *arguments);
 
+/* Runs, NAS and cells of the database (list_store.c). */
+int nm_list_runs(const struct nm_arguments *arguments);
+int nm_list_nas(const struct nm_arguments *arguments);
+int nm_list_cells(const struct nm_arguments *arguments);
+
 #endif
