@@ -30,7 +30,9 @@ static const struct nm_option option_rows[] = {
      .offset = offsetof(struct local_options, direct),
      .values = direct_words,
      .preset = "auto",
-     .help = "bypass the page cache: auto = where the file system can, yes = or fail, no"},
+     .help =
+         "bypass the page cache: auto = where the file system can, yes = or fail, no (btrfs does "
+         "not compress direct writes)"},
     {.name = "io_engine",
      .type = NM_OPTION_ENUM,
      .offset = offsetof(struct local_options, io_engine),

@@ -239,6 +239,10 @@ static int rename_name(struct nm_names *names, const char *base, const char *new
     r = locate(names, new_path, new_base);
     if (r == 0 && renameat2(fd, base, names->parent_fd, new_base, RENAME_NOREPLACE) < 0)
         r = -errno;
+    if (r == -EINVAL) /* FUSE (ntfs-3g 2022.10) cannot do it in one step */
+        r = faccessat(names->parent_fd, new_base, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ? -EEXIST
+            : renameat(fd, base, names->parent_fd, new_base) < 0                  ? -errno
+                                                                                  : 0;
     close(fd);
     return r;
 }
