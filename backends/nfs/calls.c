@@ -408,8 +408,8 @@ static void die_of_break(struct nm_nfs_session *s, const struct nm_nfs_link *lin
     struct nm_error why = {0};
 
     nm_error_set(&why, -ECONNRESET, NM_REASON_CONNECTION_LOST,
-                 "nfs: the connection to %s broke: %s", s->peer.name,
-                 text && *text ? text : "closed by the server");
+                 "nfs: the connection to %s broke: the server died or closed it", s->peer.name);
+    nm_error_raw(&why, "%.47s", text ? text : "");
     nm_nfs_session_die(s, &why);
 }
 

@@ -69,9 +69,7 @@ int nm_nfs_peer_init(struct nm_nfs_peer *peer, const struct nm_url *url, struct 
 
     if (r < 0)
         return r;
-    peer->name = nm_url_host_port(url);
-    if (!peer->name)
-        return nm_error_errno(err, -ENOMEM, "nfs: out of memory");
+    peer->name = url->host;
     r = getaddrinfo(url->host, NULL, &hints, &peer->addresses);
     if (r) /* AI_ADDRCONFIG hides ::1 where loopback is the only interface with IPv6 */
         r = getaddrinfo(url->host, NULL, &any, &peer->addresses);
@@ -89,7 +87,6 @@ void nm_nfs_peer_done(struct nm_nfs_peer *peer)
 {
     if (peer->addresses)
         freeaddrinfo(peer->addresses);
-    free(peer->name);
     *peer = (struct nm_nfs_peer){0};
 }
 

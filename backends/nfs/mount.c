@@ -338,6 +338,15 @@ static int no_directory(struct nm_nfs_session *s, int status, const char *reject
     return -ENOENT;
 }
 
+/* NFSv4 has no MOUNT that names the export: it is where another file system begins. */
+static void note_export(struct nm_nfs_session *s, size_t length)
+{
+    if (s->proto->version == 4 && length < sizeof(s->export_path)) {
+        memcpy(s->export_path, s->how.url->path, length);
+        s->export_path[length] = 0;
+    }
+}
+
 /* From s->root, which stands for the first `done` bytes of the URL's path, to the whole of it. */
 static int descend(struct nm_nfs_session *s, size_t done, bool *ret_absent, struct nm_error *err)
 {
@@ -367,6 +376,10 @@ static int descend(struct nm_nfs_session *s, size_t done, bool *ret_absent, stru
                                 ret_absent, err);
         s->root = call.result_fh;
         done += skip + length;
+        if (call.attr.fsid_major != s->root_attr.fsid_major ||
+            call.attr.fsid_minor != s->root_attr.fsid_minor)
+            note_export(s, done);
+        s->root_attr = call.attr;
     }
     nm_nfs_call_init(&call, s, NM_NFS_GETATTR);
     call.fh = &s->root;
@@ -439,6 +452,7 @@ static int mount4(struct nm_nfs_session *s, struct nm_error *err)
         return nm_nfs_status_error(s, status ? status : NM_NFS_SERVERFAULT, call.rejection, err,
                                    "enter the root of %s", s->peer.name);
     s->root = call.result_fh;
+    s->root_attr = call.attr;
     snprintf(s->export_path, sizeof(s->export_path), "/");
     r = descend(s, 0, &absent, err);
     return r ? r : learn_limits(s, err);
@@ -461,7 +475,7 @@ static int mount_auto(struct nm_nfs_session *s, struct nm_error *err)
         close_links(s);
         if (!mount4(s, &why4)) {
             snprintf(s->chosen_because, sizeof(s->chosen_because), "%.*s",
-                     (int)sizeof(s->chosen_because) - 1, why3.text);
+                     (int)strcspn(why3.text + strlen("nfs: "), ";"), why3.text + strlen("nfs: "));
             return 0;
         }
         if (why3.reason == NM_REASON_UNSUPPORTED) /* no NFSv3: what NFSv4 says is what matters */

@@ -109,7 +109,7 @@ struct nm_nfs_page { /* part of a directory */
 struct nm_nfs_peer {
     struct addrinfo *addresses;
     struct addrinfo *answered; /* the one of them that took a connection */
-    char *name;                /* host and port as in messages */
+    const char *name;          /* for messages */
     uint32_t uid, gid, n_groups;
     uint32_t groups[16];
 };
@@ -256,7 +256,8 @@ struct nm_nfs_session {
     const struct nm_nfs_options *options;
     struct nm_nfs_peer peer;
     const struct nm_nfs_proto *proto;
-    char chosen_because[160]; /* "auto": why this version; "" when it was asked for */
+    char chosen_because[sizeof(
+        ((struct nm_error *)0)->text)]; /* "auto": why this version; "" when it was asked for */
     uint16_t port;
     char export_path[256];
     struct nm_nfs_fh root; /* the target directory */

@@ -124,7 +124,10 @@ void nm_nfs_status_name(const struct nm_nfs_session *s, int status, char *out, s
         snprintf(out, size, "%s", row->name);
     else
         snprintf(out, size, "%s%s", s->proto->status_prefix,
-                 status == NM_NFS_JUKEBOX && s->proto->version == 4 ? "DELAY" : row->name);
+                 s->proto->version == 3     ? row->name
+                 : status == NM_NFS_JUKEBOX ? "DELAY"
+                 : status == NM_NFS_ACCES   ? "ACCESS"
+                                            : row->name);
 }
 
 /* Who was refused, and what usually helps. */
