@@ -332,8 +332,12 @@ static int no_directory(struct nm_nfs_session *s, int status, const char *reject
     *ret_absent = true;
     list_directory(s, names, sizeof(names));
     nm_error_set(err, -ENOENT, NM_REASON_NOT_FOUND,
-                 "nfs: %s (NFSv%u): %s does not exist; %s has: %s", s->peer.name, s->proto->version,
-                 s->how.url->path, *reached ? reached : "/", names[0] ? names : "nothing");
+                 "nfs: %s (NFSv%u): %s does not exist; %s has: %s%s", s->peer.name,
+                 s->proto->version, s->how.url->path, *reached ? reached : "/",
+                 names[0] ? names : "nothing",
+                 s->proto->version == 4 && !*reached && !s->links[0].low_port
+                     ? " (exports that want a client port below 1024 are hidden)"
+                     : "");
     nm_error_raw(err, "%sNOENT", s->proto->status_prefix);
     return -ENOENT;
 }

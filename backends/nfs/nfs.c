@@ -90,6 +90,15 @@ static void nfs_disconnect(struct nm_session *session)
     session_free(s);
 }
 
+/* The same number over both versions: servers derive the 64 bits of NFSv3 from the 128 of NFSv4 by
+ * exclusive or of halves, in one order or another. */
+static uint32_t folded_fsid(const struct nm_nfs_session *s)
+{
+    uint64_t both = s->root_attr.fsid_major ^ s->root_attr.fsid_minor;
+
+    return (uint32_t)(both >> 32) ^ (uint32_t)both;
+}
+
 static void set_conditions(const struct nm_nfs_session *s, struct nm_conditions *conditions)
 {
     uint32_t most_bytes = s->read_bytes < s->write_bytes ? s->read_bytes : s->write_bytes;
@@ -104,9 +113,7 @@ static void set_conditions(const struct nm_nfs_session *s, struct nm_conditions 
                                                                             : most_bytes);
     nm_conditions_set(conditions, "nfs.connections", "%u", s->n_links);
     nm_conditions_set(conditions, "nfs.export", "%s", s->export_path);
-    nm_conditions_set(conditions, "nfs.fsid", "%llx.%llx",
-                      (unsigned long long)s->root_attr.fsid_major,
-                      (unsigned long long)s->root_attr.fsid_minor);
+    nm_conditions_set(conditions, "nfs.fsid", "%08x", folded_fsid(s));
     nm_conditions_set(conditions, "nfs.uid", "%u", s->peer.uid);
     nm_conditions_set(conditions, "nfs.gid", "%u", s->peer.gid);
     nm_conditions_set(conditions, "lib.nfs", "%s", NM_NFS_LIBRARY_VERSION);
@@ -142,9 +149,8 @@ static int nfs_describe(struct nm_session *session, struct nm_target_info *info,
         .max_transfer_bytes = s->read_bytes > s->write_bytes ? s->read_bytes : s->write_bytes,
         .writable = calls[1].access != 0,
     };
-    snprintf(info->identity, sizeof(info->identity), "fsid=%llx.%llx fileid=%llx",
-             (unsigned long long)s->root_attr.fsid_major,
-             (unsigned long long)s->root_attr.fsid_minor, (unsigned long long)s->root_attr.fileid);
+    snprintf(info->identity, sizeof(info->identity), "fsid=%08x fileid=%llx", folded_fsid(s),
+             (unsigned long long)s->root_attr.fileid);
     set_conditions(s, conditions);
     return 0;
 }

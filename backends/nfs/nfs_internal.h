@@ -8,9 +8,9 @@
  *
  * Layers, each knowing only the one below:
  *   nfs.c    the row: connect, describe, submit, reap
- *   ops.c data.c  one operation of the engine = steps, each of them one call
- *   calls.c  calls in flight: pools, links, deadlines, try-later answers, death of the session
- *   proto3.c proto4.c  a call as bytes of NFSv3 or NFSv4.0, and back
+ *   ops.c list.c data.c  one operation of the engine = steps, each of them one call
+ *   calls.c  calls in flight: connections, deadlines, try-later answers, death (memory: pools.c)
+ *   proto3.c proto4.c  a call as bytes of NFSv3 or NFSv4.0, and back (identity: client4.c)
  *   mount.c  finds server port, version, export and target directory; synchronous
  *   link.c   one TCP connection with its libnfs context
  * Process rule: everything belongs to the one thread of the worker; no libnfs callback starts a new
@@ -309,13 +309,27 @@ int nm_nfs_link_ping(struct nm_nfs_link *link, int program, int version, uint64_
 /* The server closed it while nobody was looking. */
 bool nm_nfs_link_hung_up(struct nm_nfs_link *link);
 
-/* calls.c */
+/* pools.c */
 int nm_nfs_calls_init(struct nm_nfs_session *s, struct nm_error *err);
-void nm_nfs_calls_done(struct nm_nfs_session *s);
+void nm_nfs_calls_done(struct nm_nfs_session *s); /* after the connections were closed */
+/* Closing the connections queued every call as arrived: all of them are lost. */
+void nm_nfs_calls_drop(struct nm_nfs_session *s);
 struct nm_nfs_call *nm_nfs_call_new(struct nm_nfs_session *s, struct nm_nfs_request *rq,
                                     enum nm_nfs_call_kind kind, nm_nfs_step *then);
 void nm_nfs_call_init(struct nm_nfs_call *call, struct nm_nfs_session *s,
                       enum nm_nfs_call_kind kind);
+void nm_nfs_call_free(struct nm_nfs_session *s, struct nm_nfs_call *call);
+struct nm_nfs_request *nm_nfs_request_new(struct nm_nfs_session *s, struct nm_op *op);
+void nm_nfs_request_done(struct nm_nfs_session *s, struct nm_nfs_request *rq, int64_t result);
+void nm_nfs_request_queue(struct nm_nfs_session *s, struct nm_nfs_request *rq);
+void nm_nfs_request_unqueue(struct nm_nfs_session *s, struct nm_nfs_request *rq);
+struct nm_nfs_file *nm_nfs_file_new(struct nm_nfs_session *s, const char *path);
+void nm_nfs_file_free(struct nm_nfs_session *s, struct nm_nfs_file *file);
+/* Next entry of a page, or NULL for a name that could not stand in a path. */
+struct nm_nfs_entry *nm_nfs_page_add(struct nm_nfs_page *page, const char *name, size_t length,
+                                     uint64_t cookie);
+
+/* calls.c */
 void nm_nfs_call_send(struct nm_nfs_session *s, struct nm_nfs_call *call);
 /* Sends a call of the caller's and waits for it; its status, NM_NFS_LOST when there was no answer.
  */
@@ -329,23 +343,20 @@ void nm_nfs_session_die(struct nm_nfs_session *s, const struct nm_error *why);
 /* Before the first operation after a pause: reopens connections that the server has closed. */
 void nm_nfs_session_revive(struct nm_nfs_session *s);
 
-/* Next entry of a page, or NULL for a name that could not stand in a path. */
-struct nm_nfs_entry *nm_nfs_page_add(struct nm_nfs_page *page, const char *name, size_t length,
-                                     uint64_t cookie);
-
-struct nm_nfs_request *nm_nfs_request_new(struct nm_nfs_session *s, struct nm_op *op);
-void nm_nfs_request_done(struct nm_nfs_session *s, struct nm_nfs_request *rq, int64_t result);
-void nm_nfs_request_queue(struct nm_nfs_session *s, struct nm_nfs_request *rq);
-void nm_nfs_request_unqueue(struct nm_nfs_session *s, struct nm_nfs_request *rq);
-
-struct nm_nfs_file *nm_nfs_file_new(struct nm_nfs_session *s, const char *path);
-void nm_nfs_file_free(struct nm_nfs_session *s, struct nm_nfs_file *file);
-
 /* ops.c */
 void nm_nfs_op_start(struct nm_nfs_session *s, struct nm_nfs_request *rq);
 /* Ends the request with the error of a call; may ask the server for free space first. */
 void nm_nfs_request_fail(struct nm_nfs_session *s, struct nm_nfs_request *rq, int status,
                          const char *rejection);
+
+/* A call of this request on rq->name in the directory that its walk has reached; NULL: the request
+ * has failed. */
+struct nm_nfs_call *nm_nfs_name_call(struct nm_nfs_session *s, struct nm_nfs_request *rq,
+                                     enum nm_nfs_call_kind kind, nm_nfs_step *then);
+void nm_nfs_to_stat(const struct nm_nfs_attr *attr, struct nm_stat *out);
+
+/* list.c */
+void nm_nfs_list_start(struct nm_nfs_session *s, struct nm_nfs_request *rq);
 
 /* data.c */
 void nm_nfs_data_start(struct nm_nfs_session *s, struct nm_nfs_request *rq);
@@ -362,7 +373,10 @@ void nm_nfs_directory_add(struct nm_nfs_session *s, const char *path, size_t len
 void nm_nfs_directory_drop(struct nm_nfs_session *s, const char *path, size_t length);
 void nm_nfs_directory_drop_all(struct nm_nfs_session *s);
 
-/* proto4.c */
+/* proto4.c: whether this libnfs encodes calls of 4 KiB and more; known after the first call. */
+bool nm_nfs4_large_calls(void);
+
+/* client4.c */
 /* A client identity at the server, before the first OPEN and after the server forgot it. */
 int nm_nfs4_client_begin(struct nm_nfs_session *s, struct nm_error *err);
 /* Renews the lease when it is half over; returns 0 or -errno with err. */

@@ -1,13 +1,13 @@
 /* What each operation of the engine does: a walk to its directory, then steps of one call each.
  *
  * Runs in the worker's thread, from nm_nfs_calls_turn() or submit, never inside libnfs. A step ends
- * in another call or in nm_nfs_request_done(), exactly one of them. READ and WRITE are in data.c.
+ * in another call or in nm_nfs_request_done(), exactly one of them. Contents are in data.c, LIST in
+ * list.c.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "nfs_internal.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define SHARE_READ  1u /* OPEN of NFSv4 */
@@ -96,9 +96,7 @@ static void done_or_fail(struct nm_nfs_session *s, struct nm_nfs_request *rq,
         nm_nfs_request_done(s, rq, 0);
 }
 
-/* A call of this request on a name in the directory that the walk has reached; NULL: the request
- * has failed. */
-static struct nm_nfs_call *name_call(struct nm_nfs_session *s, struct nm_nfs_request *rq,
+struct nm_nfs_call *nm_nfs_name_call(struct nm_nfs_session *s, struct nm_nfs_request *rq,
                                      enum nm_nfs_call_kind kind, nm_nfs_step *then)
 {
     struct nm_nfs_call *call = nm_nfs_call_new(s, rq, kind, then);
@@ -115,7 +113,7 @@ static struct nm_nfs_call *name_call(struct nm_nfs_session *s, struct nm_nfs_req
 static void send_name(struct nm_nfs_session *s, struct nm_nfs_request *rq,
                       enum nm_nfs_call_kind kind, nm_nfs_step *then)
 {
-    struct nm_nfs_call *call = name_call(s, rq, kind, then);
+    struct nm_nfs_call *call = nm_nfs_name_call(s, rq, kind, then);
 
     if (call)
         nm_nfs_call_send(s, call);
@@ -156,7 +154,7 @@ static void walk_on(struct nm_nfs_session *s, struct nm_nfs_request *rq)
     length = strcspn(from, "/");
     memcpy(rq->component, from, length);
     rq->component[length] = 0;
-    call = name_call(s, rq, NM_NFS_LOOKUP, walk_step);
+    call = nm_nfs_name_call(s, rq, NM_NFS_LOOKUP, walk_step);
     if (!call)
         return;
     call->name = rq->component;
@@ -251,7 +249,7 @@ static void rename_looked(struct nm_nfs_session *s, struct nm_nfs_request *rq,
         return;
     }
     nm_nfs_directory_drop_all(s);
-    call = name_call(s, rq, NM_NFS_RENAME, done_or_fail);
+    call = nm_nfs_name_call(s, rq, NM_NFS_RENAME, done_or_fail);
     if (!call)
         return;
     call->fh = &rq->from;
@@ -273,7 +271,7 @@ static void rename_from_walked(struct nm_nfs_session *s, struct nm_nfs_request *
     walk(s, rq, rq->op->new_path, false, rename_to_walked);
 }
 
-static void to_stat(const struct nm_nfs_attr *attr, struct nm_stat *out)
+void nm_nfs_to_stat(const struct nm_nfs_attr *attr, struct nm_stat *out)
 {
     *out = (struct nm_stat){.size_bytes = attr->size_bytes,
                             .allocated_bytes = attr->used_bytes,
@@ -285,7 +283,7 @@ static void stat_known(struct nm_nfs_session *s, struct nm_nfs_request *rq,
                        struct nm_nfs_call *call)
 {
     if (!call->status && !call->attr.valid && call->kind == NM_NFS_LOOKUP && call->has_fh) {
-        struct nm_nfs_call *again = name_call(s, rq, NM_NFS_GETATTR, stat_known);
+        struct nm_nfs_call *again = nm_nfs_name_call(s, rq, NM_NFS_GETATTR, stat_known);
 
         rq->directory = call->result_fh; /* LOOKUP of NFSv3 may leave the attributes out */
         if (again)
@@ -293,104 +291,13 @@ static void stat_known(struct nm_nfs_session *s, struct nm_nfs_request *rq,
         return;
     }
     if (!call->status)
-        to_stat(&call->attr, rq->op->stat);
+        nm_nfs_to_stat(&call->attr, rq->op->stat);
     done_or_fail(s, rq, call);
 }
 
 static void stat_walked(struct nm_nfs_session *s, struct nm_nfs_request *rq)
 {
     send_name(s, rq, *rq->op->path ? NM_NFS_LOOKUP : NM_NFS_GETATTR, stat_known);
-}
-
-/* -------- listing */
-
-static void list_more(struct nm_nfs_session *s, struct nm_nfs_request *rq);
-
-static void list_emit(struct nm_nfs_request *rq, const char *name, const struct nm_nfs_attr *attr)
-{
-    struct nm_stat stat;
-
-    to_stat(attr, &stat);
-    rq->op->list_entry(rq->op->list_context, name, &stat);
-}
-
-/* An entry that came without attributes. */
-static void list_looked(struct nm_nfs_session *s, struct nm_nfs_request *rq,
-                        struct nm_nfs_call *call)
-{
-    if (call->status && call->status != NM_NFS_NOENT) {
-        nm_nfs_request_fail(s, rq, call->status, call->rejection);
-        return;
-    }
-    if (!call->status && !call->attr.valid && call->kind == NM_NFS_LOOKUP && call->has_fh) {
-        struct nm_nfs_call *again = name_call(s, rq, NM_NFS_GETATTR, list_looked);
-
-        rq->from = call->result_fh;
-        if (again) {
-            again->fh = &rq->from;
-            nm_nfs_call_send(s, again);
-        }
-        return;
-    }
-    if (!call->status) /* else it was removed meanwhile */
-        list_emit(rq, rq->page->entries[rq->page->next].name, &call->attr);
-    rq->page->next++;
-    list_more(s, rq);
-}
-
-static void list_page(struct nm_nfs_session *s, struct nm_nfs_request *rq, struct nm_nfs_call *call)
-{
-    if (call->status == NM_NFS_NOTSUPP && call->kind == NM_NFS_READDIRPLUS) {
-        s->names_only = true; /* an export option of Linux servers */
-    } else if (call->status) {
-        nm_nfs_request_fail(s, rq, call->status, call->rejection);
-        return;
-    } else {
-        rq->from_cache = false;
-        rq->page->next = 0;
-    }
-    list_more(s, rq);
-}
-
-static void list_more(struct nm_nfs_session *s, struct nm_nfs_request *rq)
-{
-    struct nm_nfs_page *page = rq->page;
-    struct nm_nfs_call *call;
-
-    for (; page->next < page->n; page->next++) {
-        const struct nm_nfs_entry *entry = &page->entries[page->next];
-
-        if (!strcmp(entry->name, ".") || !strcmp(entry->name, ".."))
-            continue;
-        if (!entry->attr.valid) {
-            call = name_call(s, rq, NM_NFS_LOOKUP, list_looked);
-            if (!call)
-                return;
-            call->name = entry->name;
-            nm_nfs_call_send(s, call);
-            return;
-        }
-        list_emit(rq, entry->name, &entry->attr);
-    }
-    if (page->eof) {
-        nm_nfs_request_done(s, rq, 0);
-        return;
-    }
-    call = name_call(s, rq, s->names_only ? NM_NFS_READDIR : NM_NFS_READDIRPLUS, list_page);
-    if (!call)
-        return;
-    call->page = page;
-    nm_nfs_call_send(s, call);
-}
-
-static void list_walked(struct nm_nfs_session *s, struct nm_nfs_request *rq)
-{
-    free(rq->page);
-    rq->page = calloc(1, sizeof(*rq->page));
-    if (rq->page)
-        list_more(s, rq);
-    else
-        fail_finally(s, rq, NM_NFS_UNSENT, NULL);
 }
 
 /* -------- opening */
@@ -501,7 +408,7 @@ void nm_nfs_op_start(struct nm_nfs_session *s, struct nm_nfs_request *rq)
     case NM_OP_UNLINK: walk(s, rq, op->path, false, unlink_walked); break;
     case NM_OP_RENAME: walk(s, rq, op->path, false, rename_from_walked); break;
     case NM_OP_STAT: walk(s, rq, op->path, !*op->path, stat_walked); break;
-    case NM_OP_LIST: walk(s, rq, op->path, true, list_walked); break;
+    case NM_OP_LIST: walk(s, rq, op->path, true, nm_nfs_list_start); break;
     case NM_OP_OPEN:
     case NM_OP_CREATE: walk(s, rq, op->path, false, open_walked); break;
     default: nm_nfs_data_start(s, rq);

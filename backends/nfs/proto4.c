@@ -1,4 +1,4 @@
-/* A call as one NFSv4.0 COMPOUND, and back; the client identity and its lease.
+/* A call as one NFSv4.0 COMPOUND, and back.
  *
  * Compounds are built here and not by libnfs's NFSv4 functions: those of 4.0.0 cannot encode a
  * WRITE of 4 KiB, open new files for reading only, mix up the sequence of parallel opens and never
@@ -10,12 +10,9 @@
 
 #include "clock.h"
 
-#include <errno.h>
 #include <nfsc/libnfs-raw-nfs4.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
-#include <unistd.h>
 
 #define FILE_MODE      0644
 #define DIRECTORY_MODE 0755
@@ -331,6 +328,11 @@ static void build(struct compound *c, const struct nm_nfs_call *call)
 }
 
 #ifdef NM_NFS_HAVE_COMPOUND2
+bool nm_nfs4_large_calls(void)
+{
+    return true;
+}
+
 static int queue(struct nm_nfs_call *call, COMPOUND4args *args, size_t hint_bytes)
 {
     return rpc_nfs4_compound_async2(call->link->rpc, on_reply, args, call, hint_bytes);
@@ -356,6 +358,11 @@ struct rpc_pdu *rpc_allocate_pdu(struct rpc_context *rpc, int program, int versi
     replaced = replaced || ours;
     return rpc_allocate_pdu2(rpc, program, version, procedure, cb, private_data, decode,
                              decode_bytes, ours ? room_bytes : 0);
+}
+
+bool nm_nfs4_large_calls(void)
+{
+    return replaced;
 }
 
 static int queue(struct nm_nfs_call *call, COMPOUND4args *args, size_t hint_bytes)
@@ -520,56 +527,6 @@ static void on_reply(struct rpc_context *rpc, int status, void *data, void *priv
     }
     if (call->file && !call->status && call->kind != NM_NFS_COMMIT) /* carries our state */
         call->session->renewed_ns = nm_clock_now_ns();
-}
-
-/* -------- client identity */
-
-int nm_nfs4_client_begin(struct nm_nfs_session *s, struct nm_error *err)
-{
-    static const enum nm_nfs_call_kind kinds[] = {NM_NFS_CLIENT_SET, NM_NFS_CLIENT_CONFIRM};
-    char machine[48] = "";
-    uint64_t unique = 0;
-
-    if (getrandom(&unique, sizeof(unique), 0) != sizeof(unique))
-        unique = nm_clock_utc_ns();
-    (void)gethostname(machine, sizeof(machine) - 1);
-    snprintf(s->client_name, sizeof(s->client_name), "nasmark %s %d %016llx", machine,
-             (int)getpid(), (unsigned long long)unique);
-    memcpy(s->client_verifier, &unique, sizeof(s->client_verifier));
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        struct nm_nfs_call call;
-        int status;
-
-        nm_nfs_call_init(&call, s, kinds[i]);
-        status = nm_nfs_call_wait(s, &call, nm_clock_now_ns() + s->how.timeout_ns);
-        if (status)
-            return nm_nfs_status_error(s, status, call.rejection, err, "register at %s as client",
-                                       s->peer.name);
-    }
-    s->renewed_ns = nm_clock_now_ns();
-#ifndef NM_NFS_HAVE_COMPOUND2
-    s->cannot_write = !replaced;
-#endif
-    return 0;
-}
-
-int nm_nfs4_client_keep(struct nm_nfs_session *s, struct nm_error *err)
-{
-    struct nm_nfs_call call;
-    int status;
-
-    if (!s->proto->has_opens || nm_clock_now_ns() - s->renewed_ns < s->lease_ns / 2)
-        return 0;
-    nm_nfs_call_init(&call, s, NM_NFS_RENEW);
-    status = nm_nfs_call_wait(s, &call, nm_clock_now_ns() + s->how.timeout_ns);
-    if ((status == NM_NFS_EXPIRED || status == NM_NFS_STALE_CLIENTID) &&
-        s->open_files.next == &s->open_files)
-        return nm_nfs4_client_begin(s, err); /* nothing was open, so nothing is lost */
-    if (status)
-        return nm_nfs_status_error(s, status, call.rejection, err, "renew the lease at %s",
-                                   s->peer.name);
-    s->renewed_ns = nm_clock_now_ns();
-    return 0;
 }
 
 const struct nm_nfs_proto nm_nfs_proto4 = {

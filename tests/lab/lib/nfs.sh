@@ -35,18 +35,22 @@ MDCACHE {
 NFS_KRB5 { Active_krb5 = false; }
 EXPORT_DEFAULTS {
     Access_Type = RW; Squash = no_root_squash; SecType = sys; Transports = TCP;
-    Attr_Expiration_Time = 0; $limits
+    Attr_Expiration_Time = 0;
 }
 LOG { Default_Log_Level = EVENT; }
 E
-    nfs_export() { # pseudo path, path, options
-        echo "EXPORT { Export_Id = $((id++)); Path = $2; Pseudo = /$1; $3 FSAL { Name = VFS; } }"
+    nfs_export() { # pseudo path, path, options; limits count here only, not in EXPORT_DEFAULTS
+        echo "EXPORT { Export_Id = $((id++)); Path = $2; Pseudo = /$1; $3 $limits"
+        echo "    FSAL { Name = VFS; } }"
     }
     for v in $LAB_VOLUMES; do nfs_export "$v" "$(share "$v")" ""; done
     v=$(first_volume)
     nfs_export readonly "$(share "$v")" "Access_Type = RO;"
     nfs_export squash "$(data "$v")/extra/squash" "Squash = Root_Squash;"
     nfs_export squash-open "$(data "$v")/extra/open" "Squash = Root_Squash;"
+    nfs_export lowport "$(share "$v")" "PrivilegedPort = true;"
+    nfs_export outer "$(data "$v")/extra/outer" ""
+    nfs_export outer/inner "$(share "${LAB_VOLUMES##* }")" "" # another file system, if it is one
 }
 
 nfs_start() {

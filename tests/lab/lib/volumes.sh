@@ -99,7 +99,7 @@ volumes_up() {
         truncate -s "$LAB_LUN" "$d/lun/lun"
     done
     d=$(data "$(first_volume)")
-    mkdir -p "$d"/extra/{named,hidden,at,squash,open}
+    mkdir -p "$d"/extra/{named,hidden,at,squash,open,outer/inner}
     chmod 1777 "$d/extra/open"
 }
 
