@@ -331,13 +331,31 @@ static bool run_is_full(struct stream *stream, uint64_t now_ns)
     return stream->run_full;
 }
 
-static enum nm_next issue(struct stream *stream, uint64_t now_ns, struct nm_op *op,
-                          uint64_t *pattern_bytes)
+/* The last operation of a run is back. */
+static void end_run(struct stream *stream)
+{
+    uint64_t elapsed_ns = stream->run_end_ns - stream->run_begin_ns;
+
+    if (stream->run < RUNS_MAX && elapsed_ns && stream->run_operations) {
+        stream->rates[stream->run] = (double)stream->run_bytes * 1e9 / (double)elapsed_ns;
+        stream->iops[stream->run] = (double)stream->run_operations * 1e9 / (double)elapsed_ns;
+        stream->latencies_ns[stream->run] =
+            (double)stream->run_latency_sum_ns / (double)stream->run_operations;
+    }
+    stream->run++;
+    if (stream->run < stream->runs) {
+        begin_run(stream);
+        return;
+    }
+    stream->stage = writing(stream) ? STAGE_FLUSH : STAGE_CLOSE;
+}
+
+static enum nm_next issue(struct stream *stream, struct nm_op *op, uint64_t *pattern_bytes)
 {
     uint32_t length = stream->context.block_bytes;
     bool read;
 
-    if (run_is_full(stream, now_ns))
+    if (stream->run_full)
         return NM_NEXT_WAIT;
     if (stream->layout && stream->region_bytes - stream->run_issued < length)
         length = (uint32_t)(stream->region_bytes - stream->run_issued);
@@ -372,7 +390,12 @@ static enum nm_next next_op(void *state, uint64_t now_ns, struct nm_op *op, uint
     }
     switch (stream->stage) {
     case STAGE_OPEN: return open_file(stream, op);
-    case STAGE_RUN: return issue(stream, now_ns, op, pattern_bytes);
+    case STAGE_RUN:
+        if (run_is_full(stream, now_ns) && !stream->in_flight) {
+            end_run(stream); /* by time, with everything back already */
+            return next_op(state, now_ns, op, pattern_bytes, wait_until_ns);
+        }
+        return issue(stream, op, pattern_bytes);
     case STAGE_FLUSH:
     case STAGE_CLOSE:
         op->kind = stream->stage == STAGE_FLUSH ? NM_OP_FLUSH : NM_OP_CLOSE;
@@ -382,25 +405,6 @@ static enum nm_next next_op(void *state, uint64_t now_ns, struct nm_op *op, uint
     case STAGE_END: return NM_NEXT_DONE;
     default: return NM_NEXT_WAIT;
     }
-}
-
-/* The last operation of a run is back. */
-static void end_run(struct stream *stream)
-{
-    uint64_t elapsed_ns = stream->run_end_ns - stream->run_begin_ns;
-
-    if (stream->run < RUNS_MAX && elapsed_ns && stream->run_operations) {
-        stream->rates[stream->run] = (double)stream->run_bytes * 1e9 / (double)elapsed_ns;
-        stream->iops[stream->run] = (double)stream->run_operations * 1e9 / (double)elapsed_ns;
-        stream->latencies_ns[stream->run] =
-            (double)stream->run_latency_sum_ns / (double)stream->run_operations;
-    }
-    stream->run++;
-    if (stream->run < stream->runs) {
-        begin_run(stream);
-        return;
-    }
-    stream->stage = writing(stream) ? STAGE_FLUSH : STAGE_CLOSE;
 }
 
 static int done_data(struct stream *stream, const struct nm_op *op, struct nm_error *err)

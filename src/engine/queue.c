@@ -221,15 +221,23 @@ static int collect(struct nm_queue *queue, const struct nm_queue_phase *phase, u
 {
     uint64_t until_ns = now_ns + LOOK_UP_NS;
     struct nm_error dead = {0};
+    bool waits = false;
     struct nm_op *op;
 
     for (unsigned s = 0; s < queue->n_streams; s++) {
         const struct stream *stream = &queue->streams[s];
 
-        if (!stream->finished && stream->wait_until_ns && stream->wait_until_ns < until_ns)
+        if (stream->finished || !stream->wait_until_ns)
+            continue;
+        waits = true;
+        if (stream->wait_until_ns < until_ns)
             until_ns = stream->wait_until_ns;
     }
     if (!phase->session->in_flight) {
+        if (!waits) /* it would wait for ever */
+            return nm_error_set(err, -EINVAL, NM_REASON_INTERNAL,
+                                "workload %s waits for nothing; please report this",
+                                phase->ops->name);
         nm_clock_sleep_until_ns(until_ns);
         atomic_store_explicit(&phase->slot->heartbeat_ns, until_ns, memory_order_relaxed);
         return 0;
