@@ -110,10 +110,11 @@ int nm_store_volume_find(struct nm_store *store, int64_t campaign_id, const char
     *ret_volume_id = sqlite3_column_int64(statement, 0);
     r = 0;
     if (kind && strcmp(nm_sql_text(statement, 1), kind) != 0)
-        r = nm_error_set(err, -EEXIST, NM_REASON_PROTECTED,
-                         "volume %s is stored with kind %s for this firmware, now it says %s; a new "
-                         "configuration needs a name of its own",
-                         name, nm_sql_text(statement, 1), kind);
+        r = nm_error_set(
+            err, -EEXIST, NM_REASON_PROTECTED,
+            "volume %s is stored with kind %s for this firmware, now it says %s; a new "
+            "configuration needs a name of its own",
+            name, nm_sql_text(statement, 1), kind);
     sqlite3_reset(statement);
     return r;
 }

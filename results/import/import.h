@@ -59,7 +59,7 @@ struct nm_import_result {
 /* Largest file that is read. */
 #define NM_IMPORT_MAX_BYTES (1024u * 1024 * 1024)
 
-/* warning (may be NULL) is called for each while reading. */
+/* warning (may be NULL) is called for each when all is stored; at most the first 200. */
 int nm_import_run(struct nm_store *store, const struct nm_importer *importer, const char *path,
                   const struct nm_import_options *options,
                   void (*warning)(void *context, const char *text), void *context,

@@ -27,6 +27,11 @@ struct given {
     char *replaced; /* the one name of the file */
 };
 
+struct note {
+    char *text;
+    bool is_warning;
+};
+
 struct run {
     struct nm_store *store;
     const struct nm_importer *importer;
@@ -36,11 +41,9 @@ struct run {
     size_t n_places;
     int64_t own_session_id; /* 0 = not needed yet */
     int n_volumes;          /* made so far; their order is that of the file */
-    char **notes;           /* warnings and notes, for the run */
+    struct note *notes;     /* kept with the run */
     size_t n_notes;
     bool out_of_memory;
-    void (*warning)(void *context, const char *text);
-    void *context;
 };
 
 enum { MAX_NOTES = 200 };
@@ -270,20 +273,25 @@ static int store_trial(void *context, const struct nm_document *given, struct nm
     return 0;
 }
 
-static void keep_note(void *context, const char *text)
+static void add_note(struct run *run, const char *text, bool is_warning)
 {
-    struct run *run = context;
-    char **more;
+    struct note *more;
 
     if (run->n_notes == MAX_NOTES)
         return;
     more = realloc(run->notes, (run->n_notes + 1) * sizeof(*more));
     if (more)
         run->notes = more;
-    if (!more || !(more[run->n_notes] = strdup(text)))
+    if (!more || !(more[run->n_notes].text = strdup(text))) {
         run->out_of_memory = true;
-    else
-        run->n_notes++;
+        return;
+    }
+    more[run->n_notes++].is_warning = is_warning;
+}
+
+static void keep_note(void *context, const char *text)
+{
+    add_note(context, text, false);
 }
 
 static void keep_warning(void *context, const char *text)
@@ -291,9 +299,7 @@ static void keep_warning(void *context, const char *text)
     struct run *run = context;
 
     run->result->n_warnings++;
-    if (run->warning)
-        run->warning(run->context, text);
-    keep_note(context, text);
+    add_note(run, text, true);
 }
 
 /* Inside the transaction. */
@@ -314,7 +320,7 @@ static int import_text(struct run *run, const struct nm_import_defaults *default
         r = nm_store_import_add(run->store, hash, run->importer->name, name ? name + 1 : path,
                                 run->own_session_id, err);
     for (size_t i = 0; i < run->n_notes && r == 0 && run->own_session_id; i++)
-        r = nm_store_note(run->store, run->result->run_id, run->notes[i], err);
+        r = nm_store_note(run->store, run->result->run_id, run->notes[i].text, err);
     return r;
 }
 
@@ -323,7 +329,7 @@ static void run_done(struct run *run)
     for (size_t i = 0; i < run->n_places; i++)
         free(run->places[i].key);
     for (size_t i = 0; i < run->n_notes; i++)
-        free(run->notes[i]);
+        free(run->notes[i].text);
     free(run->nas.replaced);
     free(run->firmware.replaced);
     free(run->volume.replaced);
@@ -370,15 +376,15 @@ int nm_import_run(struct nm_store *store, const struct nm_importer *importer, co
                   struct nm_import_result *ret, struct nm_error *err)
 {
     struct nm_import_result result = {0};
-    struct run run = {.store = store,
-                      .importer = importer,
-                      .result = &result,
-                      .nas = {.name = options->nas, .what = "nas"},
-                      .firmware = {.name = options->firmware, .what = "firmware"},
-                      .volume = {.name = options->volume, .what = "volume"},
-                      .protocol = {.name = options->protocol, .what = "protocol"},
-                      .warning = warning,
-                      .context = context};
+    struct run run = {
+        .store = store,
+        .importer = importer,
+        .result = &result,
+        .nas = {.name = options->nas, .what = "nas"},
+        .firmware = {.name = options->firmware, .what = "firmware"},
+        .volume = {.name = options->volume, .what = "volume"},
+        .protocol = {.name = options->protocol, .what = "protocol"},
+    };
     char stem[128], *text = NULL;
     size_t length = 0;
     int r;
@@ -394,6 +400,9 @@ int nm_import_run(struct nm_store *store, const struct nm_importer *importer, co
     r = open_file(path, &text, &length, err);
     if (r == 0)
         r = import_once(&run, &defaults, text, length, path, err);
+    for (size_t i = 0; r == 0 && warning && i < run.n_notes; i++)
+        if (run.notes[i].is_warning)
+            warning(context, run.notes[i].text);
     free(text);
     run_done(&run);
     if (r < 0) {
