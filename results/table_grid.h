@@ -62,7 +62,7 @@ struct nm_table_format {
 extern const struct nm_table_format nm_format_text, nm_format_md, nm_format_csv, nm_format_json,
     nm_format_html, nm_format_tex;
 
-/* table_words.c: all into a buffer that is returned. */
+/* table_words.c: into a buffer that is returned, if not said otherwise. */
 #define NM_WORDS 512
 
 /* "readynas-104, firmware 6.1.2": what stands once above the tables of a device. */
@@ -81,7 +81,7 @@ const char *nm_words_rows(const struct nm_table_doc *doc);
 /* "Single volume", "SMB" or "6.1.2" */
 const char *nm_words_row(const struct nm_table_doc *doc, const struct nm_grid *grid, size_t row,
                          char out[NM_WORDS]);
-/* Label of a volume: as given, else the name of its kind. */
+/* Label of a volume: as given, else the name of its kind. out is used only where it must be. */
 const char *nm_words_label(const struct nm_language *language, const struct nm_cell *cell,
                            char out[NM_WORDS]);
 const char *nm_words_protocol(const struct nm_language *language, const char *protocol);

@@ -91,13 +91,12 @@ const char *nm_words_label(const struct nm_language *language, const struct nm_c
     const char *interface = cell->interface ? cell->interface : "";
 
     if (cell->label && *cell->label)
-        snprintf(out, NM_WORDS, "%s", cell->label);
-    else if (!strcmp(cell->kind, "other"))
-        snprintf(out, NM_WORDS, "%s", cell->volume);
-    else if (!strcmp(cell->kind, "usb") && !strncmp(interface, "USB", 3))
-        snprintf(out, NM_WORDS, nm_tr(language, "%s disk"), interface);
-    else
-        snprintf(out, NM_WORDS, "%s", word_for(language, kinds, cell->kind));
+        return cell->label;
+    if (!strcmp(cell->kind, "other"))
+        return cell->volume;
+    if (strcmp(cell->kind, "usb") || strncmp(interface, "USB", 3))
+        return word_for(language, kinds, cell->kind);
+    snprintf(out, NM_WORDS, nm_tr(language, "%s disk"), interface);
     return out;
 }
 
@@ -204,9 +203,9 @@ const char *nm_words_subtitle(const struct nm_table_doc *doc, const struct nm_gr
 {
     const struct nm_language *language = doc->language;
     const char *protocol = nm_words_protocol(language, grid->names->protocol);
-    char label[NM_WORDS];
+    char buffer[NM_WORDS];
+    const char *label = nm_words_label(language, grid->names, buffer);
 
-    nm_words_label(language, grid->names, label);
     switch (doc->style->by) {
     case NM_TABLE_BY_VOLUME:
         snprintf(out, NM_WORDS, nm_tr(language, "Protocol: %s [%s]"), protocol, unit_of(doc));
@@ -253,6 +252,8 @@ const char *nm_words_row(const struct nm_table_doc *doc, const struct nm_grid *g
                          char out[NM_WORDS])
 {
     const struct nm_cell *cell = grid->rows[row];
+    char buffer[NM_WORDS];
+    const char *label;
 
     switch (doc->style->by) {
     case NM_TABLE_BY_PROTOCOL:
@@ -260,9 +261,11 @@ const char *nm_words_row(const struct nm_table_doc *doc, const struct nm_grid *g
         break;
     case NM_TABLE_BY_FIRMWARE: snprintf(out, NM_WORDS, "%s", cell->firmware); break;
     case NM_TABLE_BY_VOLUME:
-        nm_words_label(doc->language, cell, out);
-        if (label_is_taken(doc, grid, cell, out))
-            snprintf(out + strlen(out), NM_WORDS - strlen(out), " (%s)", cell->volume);
+        label = nm_words_label(doc->language, cell, buffer);
+        if (label_is_taken(doc, grid, cell, label))
+            snprintf(out, NM_WORDS, "%s (%s)", label, cell->volume);
+        else
+            snprintf(out, NM_WORDS, "%s", label);
         break;
     }
     return out;

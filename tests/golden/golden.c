@@ -1,7 +1,9 @@
 /* The golden program: makes a database with everything a table can show, and prints tables of it.
  *
  *   golden make DB
- *   golden table DB FORMAT LANGUAGE [BY] [UNIT] [DIGITS] [SELECT...]     LANGUAGE - = none named
+ *   golden many DB FIRMWARES VOLUMES      20 cells of 10 trials with 100 bins per firmware and
+ * volume golden table DB FORMAT LANGUAGE [BY] [UNIT] [DIGITS] [SELECT...]     LANGUAGE - = none
+ * named
  *
  * The first device has the figures of a published review (rates as printed there, three trials
  * around them), the second one names that break tables, the third one imported numbers.
@@ -24,6 +26,7 @@ struct maker {
     struct nm_error err;
     int64_t campaign_id, session_id, volume_id;
     unsigned n_trials; /* so far; gives each its time */
+    size_t n_bins;
     const char *dialect, *source, *source_text;
 };
 
@@ -67,6 +70,7 @@ static void trial(struct maker *maker, const struct cell *cell, uint32_t pass, d
     bool upload = !strcmp(cell->phase, "upload");
     struct nm_conditions conditions = {0};
     struct nm_metrics metrics = {0};
+    static uint64_t bins[100];
     struct nm_trial_record record = {
         .session_id = maker->session_id,
         .campaign_id = maker->campaign_id,
@@ -91,10 +95,15 @@ static void trial(struct maker *maker, const struct cell *cell, uint32_t pass, d
         .conditions = &conditions,
         .metrics = &metrics,
         .flags = flags,
+        .bins_bytes = bins,
+        .n_bins = maker->n_bins,
+        .bin_ns = 100 * NM_NS_PER_MS,
         .source = maker->source ? maker->source : "measured",
         .source_text = maker->source_text,
     };
 
+    for (size_t i = 0; i < maker->n_bins; i++)
+        bins[i] = 4000000 + i * 12345 % 777777;
     nm_conditions_set(&conditions, "data", "random");
     nm_conditions_set(&conditions, "flush", !strcmp(cell->protocol, "smb") ? "ack" : "end");
     if (maker->dialect)
@@ -252,6 +261,35 @@ static int make(const char *path)
     return 0;
 }
 
+/* A long history, to see how reading scales. */
+static int many(const char *path, int n_firmwares, int n_volumes)
+{
+    static const char *const protocols[] = {"smb", "nfs"}, *const phases[] = {"upload", "download"},
+                             *const workloads[] = {"copy:1x2GB", "copy:1000x2MB", "copy:10000x2KB",
+                                                   "copy:1x1GB", "copy:100x1MB"};
+    struct maker maker = {.n_bins = 100};
+    char name[32];
+
+    check(&maker, nm_store_open(path, NM_STORE_WRITE, &maker.store, &maker.err));
+    check(&maker, nm_store_batch_begin(maker.store, &maker.err));
+    for (int firmware = 0; firmware < n_firmwares; firmware++) {
+        snprintf(name, sizeof(name), "1.%d", firmware);
+        device(&maker, "many", name, "trials = 10");
+        for (int k = 0; k < n_volumes * 20; k++) {
+            const struct cell cell = {protocols[k / 10 % 2], workloads[k / 2 % 5], phases[k % 2],
+                                      2000000000, 1};
+
+            snprintf(name, sizeof(name), "volume%d", k / 20);
+            volume(&maker, name, "single", name, k / 20);
+            for (uint32_t pass = 1; pass <= 10; pass++)
+                trial(&maker, &cell, pass, 40 + pass + k % 7, NM_STATUS_OK, NM_REASON_NONE, NULL);
+        }
+    }
+    check(&maker, nm_store_batch_end(maker.store, true, &maker.err));
+    nm_store_close(maker.store);
+    return 0;
+}
+
 static int table(int argc, char **argv)
 {
     struct nm_table_style style = {
@@ -285,9 +323,12 @@ int main(int argc, char **argv)
 {
     if (argc == 3 && !strcmp(argv[1], "make"))
         return make(argv[2]);
+    if (argc == 5 && !strcmp(argv[1], "many"))
+        return many(argv[2], atoi(argv[3]), atoi(argv[4]));
     if (argc >= 5 && !strcmp(argv[1], "table"))
         return table(argc, argv);
-    fputs("usage: golden make DB | golden table DB FORMAT LANGUAGE [BY UNIT DIGITS SELECT...]\n",
+    fputs("usage: golden make DB | golden many DB FIRMWARES VOLUMES | golden table DB FORMAT "
+          "LANGUAGE [BY UNIT DIGITS SELECT...]\n",
           stderr);
     return 2;
 }
