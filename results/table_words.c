@@ -418,10 +418,29 @@ const char *nm_words_spread(const struct nm_table_doc *doc, const struct nm_cell
     return isfinite(half) ? nm_words_percent(doc->language, half, out) : out;
 }
 
-/* A number that came from a cache wins nothing. */
-static bool may_win(const struct nm_cell *cell)
+/* A number that came from a cache does not win over one that did not. */
+static bool is_cached(const struct nm_cell *cell)
 {
-    return !strstr(cell->flags, "cached");
+    static const char word[] = "cached";
+    const char *at = cell->flags;
+
+    while ((at = strstr(at, word))) {
+        const char *end = at + sizeof(word) - 1;
+
+        if ((at == cell->flags || at[-1] == ' ') && (!*end || *end == ' '))
+            return true;
+        at = end;
+    }
+    return false;
+}
+
+static bool is_better(const struct nm_cell *cell, const struct nm_cell *than)
+{
+    struct headline own = headline_of(cell), best = headline_of(than);
+
+    if (!isfinite(best.value) || is_cached(cell) != is_cached(than))
+        return !isfinite(best.value) || is_cached(than);
+    return own.lower_is_better ? own.value < best.value : own.value > best.value;
 }
 
 int nm_words_find_best(struct nm_grid *grid, struct nm_pool *pool, struct nm_error *err)
@@ -430,25 +449,19 @@ int nm_words_find_best(struct nm_grid *grid, struct nm_pool *pool, struct nm_err
     if (!grid->best)
         return nm_error_errno(err, -ENOMEM, "table: out of memory");
     for (size_t column = 0; column < grid->n_columns; column++) {
-        struct headline best = {.value = NAN};
+        const struct nm_cell *best = NULL;
         size_t n = 0;
 
         for (size_t row = 0; row < grid->n_rows; row++) {
             const struct nm_cell *cell = nm_grid_cell(grid, row, column);
-            struct headline own = headline_of(cell);
 
-            if (!isfinite(own.value))
+            if (!nm_words_is_number(cell))
                 continue;
             n++;
-            if (may_win(cell) &&
-                (!isfinite(best.value) ||
-                 (own.lower_is_better ? own.value < best.value : own.value > best.value))) {
-                best = own;
-                grid->best[column] = cell;
-            }
+            if (!best || is_better(cell, best))
+                best = cell;
         }
-        if (n < 2)
-            grid->best[column] = NULL;
+        grid->best[column] = n > 1 ? best : NULL;
     }
     return 0;
 }
@@ -459,6 +472,6 @@ bool nm_words_is_best(const struct nm_table_doc *doc, const struct nm_grid *grid
     const struct nm_cell *cell = nm_grid_cell(grid, row, column), *best = grid->best[column];
     char text[NM_WORDS], best_text[NM_WORDS];
 
-    return best && nm_words_is_number(cell) && may_win(cell) &&
+    return best && nm_words_is_number(cell) && is_cached(cell) == is_cached(best) &&
            !strcmp(nm_words_value(doc, cell, text), nm_words_value(doc, best, best_text));
 }

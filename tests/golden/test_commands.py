@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# test_commands.py NASMARK GOLDEN-PROGRAM: the commands that read and annotate the database, run as a
+# test_commands.py NASMARK GOLDEN-PROGRAM SCHEMAS: the commands that read and annotate the database, run as a
 # user runs them.
 import csv
 import hashlib
@@ -13,7 +13,7 @@ import threading
 import time
 import unittest
 
-NASMARK, GOLDEN = sys.argv[1:3]
+NASMARK, GOLDEN, SCHEMAS = sys.argv[1:4]
 EXPECTED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "expected")
 CSV_HEAD = "nas,firmware,volume,kind,protocol,workload,phase,pass,trial,bytes,duration_ns"
 
@@ -147,6 +147,25 @@ class Commands(unittest.TestCase):
         self.assertEqual(trial["reason"], "timeout")
         self.assertEqual(trial["conditions"]["smb.dialect"], "3.1.1")
         self.assertIn("reason: timeout\n", self.nasmark("show", str(trial["trial"])))
+
+    def test_json_follows_the_schemas(self):
+        try:
+            import jsonschema
+        except ImportError:
+            if os.environ.get("NASMARK_REQUIRE_SERVERS") == "1":
+                raise
+            self.skipTest("python3-jsonschema is not installed")
+        runs = json.loads(self.nasmark("list", "runs", "--json"))
+        self.nasmark("note", runs[1]["run"], "remark")
+        run, = json.loads(self.nasmark("show", runs[1]["run"], "--json"))
+        for name, args in [("list-runs", ("list", "runs", "--json")),
+                           ("list-nas", ("list", "nas", "--json")),
+                           ("list-cells", ("list", "cells", "--json")),
+                           ("export", ("export", "--format", "json")),
+                           ("show", ("show", runs[1]["run"], "--json"))] + \
+                          [("show", ("show", str(t["trial"]), "--json")) for t in run["trials"]]:
+            with open(os.path.join(SCHEMAS, name + ".json"), encoding="utf-8") as f:
+                jsonschema.validate(json.loads(self.nasmark(*args)), json.load(f))
 
     def test_void_and_note(self):
         select = ("table", "--json", "nas=readynas*", "volume=raid5", "workload=1x2GB",
