@@ -85,6 +85,14 @@ const char *nm_words_phase(const struct nm_table_doc *doc, const char *phase)
     return word_for(doc->language, phases, phase);
 }
 
+const char *nm_words_column(const struct nm_table_doc *doc, const struct nm_grid *grid,
+                            size_t column)
+{
+    const char *phase = grid->columns[column]->phase;
+
+    return nm_words_phase(doc, phase + (grid->by_step ? nm_grid_step(phase) + 1 : 0));
+}
+
 const char *nm_words_label(const struct nm_language *language, const struct nm_cell *cell,
                            char out[NM_WORDS])
 {
@@ -206,7 +214,7 @@ const char *nm_words_subtitle(const struct nm_table_doc *doc, const struct nm_gr
     char buffer[NM_WORDS];
     const char *label = nm_words_label(language, grid->names, buffer);
 
-    switch (doc->style->by) {
+    switch (grid->by_step ? NM_TABLE_BY_FIRMWARE : doc->style->by) {
     case NM_TABLE_BY_VOLUME:
         snprintf(out, NM_WORDS, nm_tr(language, "Protocol: %s [%s]"), protocol, unit_of(doc));
         break;
@@ -221,7 +229,7 @@ const char *nm_words_subtitle(const struct nm_table_doc *doc, const struct nm_gr
     return out;
 }
 
-const char *nm_words_rows(const struct nm_table_doc *doc)
+const char *nm_words_rows(const struct nm_table_doc *doc, const struct nm_grid *grid)
 {
     static const char *const heads[] = {
         [NM_TABLE_BY_VOLUME] = NM_N("Volume"),
@@ -229,7 +237,7 @@ const char *nm_words_rows(const struct nm_table_doc *doc)
         [NM_TABLE_BY_FIRMWARE] = NM_N("Firmware"),
     };
 
-    return nm_tr(doc->language, heads[doc->style->by]);
+    return nm_tr(doc->language, grid->by_step ? NM_N("Step") : heads[doc->style->by]);
 }
 
 /* Another volume of the device goes by the same label. The first table of a device has them all. */
@@ -255,6 +263,10 @@ const char *nm_words_row(const struct nm_table_doc *doc, const struct nm_grid *g
     char buffer[NM_WORDS];
     const char *label;
 
+    if (grid->by_step) {
+        snprintf(out, NM_WORDS, "%.*s", (int)nm_grid_step(cell->phase), cell->phase);
+        return out;
+    }
     switch (doc->style->by) {
     case NM_TABLE_BY_PROTOCOL:
         snprintf(out, NM_WORDS, "%s", nm_words_protocol(doc->language, cell->protocol));
@@ -461,7 +473,8 @@ int nm_words_find_best(struct nm_grid *grid, struct nm_pool *pool, struct nm_err
             if (!best || is_better(cell, best))
                 best = cell;
         }
-        grid->best[column] = n > 1 ? best : NULL;
+        /* Of steps the largest block wins; that says nothing. */
+        grid->best[column] = n > 1 && !grid->by_step ? best : NULL;
     }
     return 0;
 }

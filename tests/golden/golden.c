@@ -27,6 +27,7 @@ struct maker {
     int64_t campaign_id, session_id, volume_id;
     unsigned n_trials; /* so far; gives each its time */
     size_t n_bins;
+    int phase_index; /* -1 = upload, download */
     const char *dialect, *source, *source_text;
 };
 
@@ -67,7 +68,7 @@ struct cell {
 static void trial(struct maker *maker, const struct cell *cell, uint32_t pass, double mb_per_s,
                   enum nm_status status, enum nm_reason reason, const char *flags)
 {
-    bool upload = !strcmp(cell->phase, "upload");
+    bool upload = !strcmp(cell->phase, "upload") || strstr(cell->phase, "write");
     struct nm_conditions conditions = {0};
     struct nm_metrics metrics = {0};
     static uint64_t bins[100];
@@ -79,7 +80,7 @@ static void trial(struct maker *maker, const struct cell *cell, uint32_t pass, d
         .target = "smb://nas/share",
         .workload = cell->workload,
         .phase = cell->phase,
-        .phase_index = !upload,
+        .phase_index = maker->phase_index < 0 ? !upload : maker->phase_index,
         .phase_writes = upload,
         .pass = pass,
         .status = status,
@@ -233,6 +234,27 @@ static void hostile(struct maker *maker)
     maker->dialect = NULL;
 }
 
+/* Block sizes times directions: a row per step, a table per volume. */
+static void steps(struct maker *maker)
+{
+    static const char *const phases[] = {
+        "seq512B-q4-write",  "seq512B-q4-read",  "seq4KiB-q4-write", "seq4KiB-q4-read",
+        "seq64KiB-q4-write", "seq64KiB-q4-read", "seq1MiB-q4-write", "seq1MiB-q4-read"};
+
+    device(maker, "steps", "1.0", "trials = 1");
+    for (int k = 0; k < 2; k++) {
+        volume(maker, k ? "raid1" : "single", k ? "raid1" : "single", NULL, k);
+        for (int i = 0; i < 8; i++) {
+            const struct cell cell = {"iscsi", "atto", phases[i], 268435456, 0};
+
+            maker->phase_index = i;
+            trial(maker, &cell, 1, 10 * i + k + 1,
+                  k && i == 1 ? NM_STATUS_UNSUPPORTED : NM_STATUS_OK, NM_REASON_NONE, NULL);
+        }
+    }
+    maker->phase_index = -1;
+}
+
 static void imported(struct maker *maker)
 {
     const struct cell up = {"smb", "copy:1x2GB", "upload", 2000000000, 1};
@@ -249,12 +271,13 @@ static void imported(struct maker *maker)
 
 static int make(const char *path)
 {
-    struct maker maker = {0};
+    struct maker maker = {.phase_index = -1};
 
     check(&maker, nm_store_open(path, NM_STORE_WRITE, &maker.store, &maker.err));
     check(&maker, nm_store_batch_begin(maker.store, &maker.err));
     review(&maker);
     hostile(&maker);
+    steps(&maker);
     imported(&maker);
     check(&maker, nm_store_batch_end(maker.store, true, &maker.err));
     nm_store_close(maker.store);
@@ -267,7 +290,7 @@ static int many(const char *path, int n_firmwares, int n_volumes)
     static const char *const protocols[] = {"smb", "nfs"}, *const phases[] = {"upload", "download"},
                              *const workloads[] = {"copy:1x2GB", "copy:1000x2MB", "copy:10000x2KB",
                                                    "copy:1x1GB", "copy:100x1MB"};
-    struct maker maker = {.n_bins = 100};
+    struct maker maker = {.n_bins = 100, .phase_index = -1};
     char name[32];
 
     check(&maker, nm_store_open(path, NM_STORE_WRITE, &maker.store, &maker.err));

@@ -130,7 +130,8 @@ class Commands(unittest.TestCase):
 
     def test_list_and_show(self):
         runs = json.loads(self.nasmark("list", "runs", "--json"))
-        self.assertEqual([r["nas"] for r in runs], ["readynas-104", 'A|B, "C" <b>', "imported"])
+        self.assertEqual([r["nas"] for r in runs], ["readynas-104", 'A|B, "C" <b>', "steps",
+                                                  "imported"])
         self.assertEqual(len(json.loads(self.nasmark("list", "runs", "--json", "nas=im*"))), 1)
         nas = json.loads(self.nasmark("list", "nas", "--json"))
         self.assertEqual({n["firmware"] for n in nas}, {"6.1.2", "=1+1", "1.0"})
