@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 static const char *const verify_words[] = {"none", "size", "full"};
 static const char *const order_words[] = {"passes", "grouped"};
@@ -41,6 +42,19 @@ static void plan_conditions(const struct nm_plan *plan, const struct nm_workload
         nm_conditions_set(set, "data", "compressible:%" PRIu32 "%%", run->data.zero_percent);
         break;
     }
+}
+
+/* Options of the workload, as text where it fits, else by hash: what matters is whether two are
+ * equal. */
+static void workload_conditions(const struct nm_plan_workload *workload, struct nm_conditions *set)
+{
+    size_t length = strlen(workload->settings);
+
+    if (length && length < sizeof(set->items[0].value))
+        nm_conditions_set(set, "workload.options", "%s", workload->settings);
+    else if (length)
+        nm_conditions_set(set, "workload.options", "xxh64:%016" PRIx64,
+                          (uint64_t)XXH64(workload->settings, length, 0));
 }
 
 static void add_latency(struct nm_metrics *metrics, const char *name,
@@ -191,6 +205,7 @@ int nm_trial_store(struct nm_run *run, const struct nm_group *group, struct nm_g
     nm_conditions_merge(conditions, &run->client);
     nm_conditions_merge(conditions, &group->target->link);
     nm_client_describe_now("", conditions);
+    workload_conditions(group->workload, conditions);
     if (context)
         plan_conditions(run->plan, context, conditions);
     if (result->outcome) {
