@@ -139,9 +139,6 @@ static struct nm_flag_input flag_input(const struct nm_run *run, const struct nm
     const struct nm_workload *workload = group->workload->workload;
     enum nm_protocol protocol = group->target->protocol;
     const char *flush = nm_conditions_get(conditions, "flush");
-    uint64_t bytes, files, space;
-
-    workload->ops->volume(workload, context, phase, &bytes, &files, &space);
     return (struct nm_flag_input){
         .bytes = outcome->bytes,
         .duration_ns = outcome->duration_ns,
@@ -149,7 +146,8 @@ static struct nm_flag_input flag_input(const struct nm_run *run, const struct nm
         .bins_bytes = outcome->bins_bytes,
         .n_bins = outcome->n_bins,
         .bin_ns = NM_BIN_NS,
-        .working_set_bytes = space + run->plan->run.evict_bytes,
+        .working_set_bytes =
+            workload->ops->size(workload, context, phase).space_bytes + run->plan->run.evict_bytes,
         .nas_ram_bytes = run->plan->nas.ram_bytes,
         .writes = writes,
         .no_flush = flush && !strcmp(flush, "ack"),
