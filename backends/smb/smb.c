@@ -60,7 +60,7 @@ static const struct nm_option option_table[] = {
         .preset = "auto",
         .max = NM_SMB_LANES_MAX,
         .zero_word = "auto",
-        .help = "connections per stream; auto: 1 at depth 1, else up to 4",
+        .help = "connections per stream; auto: 1 at depth 1, else up to 4 over all streams",
     },
 };
 
@@ -76,11 +76,18 @@ const struct nm_option_section nm_smb_options = {
 
 #define LANES_AUTO 4u
 
+/* More than a handful of connections gains nothing and meets the limits of small servers: streams
+ * share the number. */
 static unsigned count_lanes(const struct nm_smb_target *target)
 {
-    unsigned wanted = target->options.lanes ? target->options.lanes : LANES_AUTO;
+    const struct nm_connect *how = &target->how;
+    unsigned lanes = target->options.lanes;
 
-    return wanted < target->how.depth ? wanted : target->how.depth ? target->how.depth : 1;
+    if (!lanes)
+        lanes = how->streams > 1 ? LANES_AUTO / how->streams : LANES_AUTO;
+    if (lanes > how->depth)
+        lanes = how->depth;
+    return lanes ? lanes : 1;
 }
 
 static char *make_label(const struct nm_url *url)
@@ -205,7 +212,7 @@ static void smb_disconnect(struct nm_session *base)
         return;
     nm_smb_lanes_stop(&session->lanes, nm_clock_now_ns() + session->target.how.timeout_ns);
     nm_smb_lanes_done(&session->lanes);
-    nm_smb_queue_done(session);
+    nm_smb_pool_done(session);
     nm_smb_home_remove(&session->target.home);
     free(session->target.url);
     free(session->target.root_url);
@@ -225,7 +232,7 @@ static int start_lanes(struct nm_smb_session *session, uint64_t deadline_ns, str
     session->n_slots = target->how.depth * (lanes > 2 ? lanes : 2) + 2 * lanes;
     if (session->n_slots >= NM_SMB_RING_SLOTS)
         session->n_slots = NM_SMB_RING_SLOTS - 1;
-    r = nm_smb_queue_init(session, err);
+    r = nm_smb_pool_init(session, err);
     if (r < 0)
         return r;
     r = nm_smb_lanes_start(&session->lanes, target, lanes, session->n_slots, deadline_ns, err);
