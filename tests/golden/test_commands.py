@@ -198,24 +198,38 @@ class Commands(unittest.TestCase):
         self.assertEqual(len(rows), 31)
         self.assertEqual({r["nas"] for r in rows}, {'A|B, "C" <b>'})
         self.assertEqual({r["firmware"] for r in rows}, {"'=1+1"})
-        self.assertIn("two\nlines \x1b[31m<i>", {r["label"] for r in rows})
+        self.assertIn("two lines \x1b[31m<i>", {r["label"] for r in rows})
+        self.assertEqual(len(text.splitlines()), 32)
         for r in rows:
             trial, = json.loads(self.nasmark("show", r["trial"], "--json"))
             self.assertEqual(r["bytes"], "" if trial["bytes"] is None else str(trial["bytes"]))
             self.assertEqual(r["status"], trial["status"])
             self.assertEqual(r["smb.dialect"], trial["conditions"]["smb.dialect"])
 
+    def test_export_comes_back_by_import(self):
+        table = self.nasmark("table", "nas=@(readynas*|steps)", "--format", "csv")
+        for name in "json", "csv":
+            path = f"{self.directory.name}/out.{name}"
+            self.nasmark("export", "--format", name, "-o", path)
+            other = f"{self.directory.name}/{name}.db"
+            self.nasmark("import", name, path, "-q", "--db", other)
+            again = self.nasmark("table", "nas=@(readynas*|steps)", "--format", "csv", "--db", other)
+            again = again.replace(",imported,", ",measured,") if name == "csv" else again
+            self.assertEqual(sorted(again.splitlines()), sorted(table.splitlines()))
+            hostile = self.nasmark("table", "nas=A*", "--format", "csv", "--db", other)
+            self.assertIn('"A|B, ""C"" <b>",\'=1+1,', hostile)
+
     def test_export_writes_whole_files_or_none(self):
         path = self.directory.name + "/out.json"
         self.assertEqual(self.nasmark("export", "--format", "json", "-o", path), "")
         with open(path, encoding="utf-8") as f:
-            trials = json.load(f)
+            trials = json.load(f)["trials"]
         self.assertEqual(len(trials), self.sql("SELECT count(*) FROM trial")[0][0])
         self.assertEqual(trials[0]["trial"]["conditions"]["data"], "random")
         self.nasmark("export", "--format", "csv", "-o", self.directory.name + "/no/such/x", code=2)
         self.nasmark("export", "--format", "csv", "-o", path, "nas=nobody", code=2)
         with open(path, encoding="utf-8") as f:
-            self.assertEqual(json.load(f), trials)
+            self.assertEqual(json.load(f)["trials"], trials)
         self.assertEqual(sorted(os.listdir(self.directory.name))[-1], "out.json")
 
 
