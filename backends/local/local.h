@@ -34,7 +34,7 @@ extern const struct nm_option_section local_options_section;
 enum local_cached {
     LOCAL_CACHED_NO,      /* reads reach the storage */
     LOCAL_CACHED_DROPPED, /* the page cache is emptied before reading, and that works here */
-    LOCAL_CACHED_UNKNOWN, /* a file system daemon is in between */
+    LOCAL_CACHED_UNKNOWN, /* a file system daemon is in between, or it was asked for */
     LOCAL_CACHED_YES,     /* reads come from memory, or may */
 };
 

@@ -145,8 +145,8 @@ static bool decided(int fd, const struct nm_connect *how, struct local_ability *
         snprintf(ret->reason, sizeof(ret->reason), "%s",
                  how->buffered ? "the workload goes through the page cache" : "local.direct = no");
     }
-    if (how->buffered)
-        ret->cached = LOCAL_CACHED_YES;
+    if (how->buffered) /* such workloads take files larger than the memory */
+        ret->cached = LOCAL_CACHED_UNKNOWN;
     if (fstat(fd, &st) < 0 || S_ISBLK(st.st_mode) || fstatfs(fd, &fs) < 0)
         return how->buffered; /* the node of a device lies in a devtmpfs, its data do not */
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -194,13 +194,11 @@ int local_probe_directory(int dir_fd, const struct nm_connect *how, struct local
 
     if (!page)
         return nm_error_errno(err, -ENOMEM, "local: out of memory");
-    if (!decided(dir_fd, how, ret) && !how->read_only) {
+    if (!decided(dir_fd, how, ret)) {
         if (ret->direct)
             probe_direct(dir_fd, page, ret);
         if (!ret->direct && ret->cached == LOCAL_CACHED_NO)
             probe_dropping(dir_fd, page, ret);
-    } else if (!ret->direct && ret->cached == LOCAL_CACHED_NO) {
-        ret->cached = LOCAL_CACHED_UNKNOWN;
     }
     free(page);
     return insist(how, ret, err);

@@ -435,7 +435,14 @@ static int null_describe(struct nm_session *session, struct nm_target_info *info
     uint64_t used = atomic_load(&s->device.shared->used_bytes), size = s->arguments.capacity_bytes;
 
     (void)err;
-    (void)conditions;
+    if (s->arguments.rate_bytes_per_s)
+        nm_conditions_set(conditions, "null.rate", "%llu",
+                          (unsigned long long)s->arguments.rate_bytes_per_s);
+    if (s->arguments.latency_ns)
+        nm_conditions_set(conditions, "null.latency_ns", "%llu",
+                          (unsigned long long)s->arguments.latency_ns);
+    if (s->arguments.fault)
+        nm_conditions_set(conditions, "null.fault", "%s", s->arguments.fault);
     *info = (struct nm_target_info){
         .total_bytes = s->arguments.blocks ? size - size % s->arguments.unit_bytes : size,
         .free_bytes = s->arguments.blocks ? UINT64_MAX

@@ -145,12 +145,13 @@ void nm_flags_judge(const struct nm_flag_input *input, char *out, size_t size)
     on[FLAG_CLIENT_CPU] =
         input->network && (double)input->busiest_cpu_ns > BUSY_CPU * (double)input->duration_ns;
     on[FLAG_LINK] = link > 0 && rate >= FULL_LINK * link && rate <= ABOVE_LINK * link;
-    on[FLAG_CACHED] =
-        (link > 0 && rate > ABOVE_LINK * link) || (!input->writes && input->network && small);
+    on[FLAG_CACHED] = (link > 0 && rate > ABOVE_LINK * link) ||
+                      (!input->writes && input->network && small) ||
+                      has(input->conditions, "cached", "yes");
     on[FLAG_SERVER_CACHED] = input->writes && input->no_flush && (small || !input->nas_ram_bytes);
     on[FLAG_BUFFERED] =
         has(input->conditions, "direct", "no") || has(input->conditions, "buffered", "yes");
-    on[FLAG_SYSTEM_DISK] = has(input->conditions, "system_disk", "yes");
+    on[FLAG_SYSTEM_DISK] = has(input->conditions, "local.system_disk", "yes");
     on[FLAG_SHARED_LOAD] = has(input->conditions, "server.load", "shared");
     on[FLAG_NOT_PREFILLED] = !input->writes && has(input->conditions, "prefill", "no");
     judge_course(input, on);
