@@ -20,6 +20,10 @@
 #define CHUNK_BYTES (1u << 20)
 #define DEPTH_MAX   8
 
+/* Where a target does not tell what is mapped it may do so later on: tgt 1.0.85 counts blocks in 32
+ * bits and says 0 when 2 TiB remain. */
+#define ASK_AGAIN_BYTES (UINT64_C(1) << 30)
+
 static bool all_zero(const unsigned char *data, size_t length)
 {
     return !length || (!data[0] && !memcmp(data, data + 1, length - 1));
@@ -125,7 +129,7 @@ static uint64_t skip_unmapped(const struct scan *scan, uint64_t from, uint64_t t
     while (blank->unmapped && from < to && from >= *until) {
         bool skip = blank->unmapped(blank->context, from, &bytes);
 
-        *until = from + (bytes ? bytes : blank->size_bytes);
+        *until = from + (bytes ? bytes : ASK_AGAIN_BYTES);
         if (!skip)
             break;
         from = *until < to ? *until : to;

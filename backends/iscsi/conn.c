@@ -22,6 +22,7 @@
 #define REDIRECTS_MAX 3
 #define ADDRESSES_MAX 8
 #define LOGOUT_NS     (500 * NM_NS_PER_MS)
+#define TARGETS_MAX   64
 
 /* Result of an asynchronous call; lives on the caller's stack, so the connection is closed or the
  * call has ended before it goes away. */
@@ -29,8 +30,6 @@ struct answer {
     bool done;
     int status;
     char text[160]; /* of a failed login */
-    char *list;     /* discovery */
-    size_t list_size;
 };
 
 int nm_iscsi_conn_wait(struct nm_iscsi_conn *conn, const bool *done, uint64_t deadline_ns)
@@ -235,8 +234,8 @@ static int login_error(struct nm_iscsi_conn *conn, const struct answer *answer,
         nm_error_set(err, r, NM_REASON_NOT_FOUND,
                      "%s: the portal has no such target%s%s (a target may also hide from initiator "
                      "%s)",
-                     session->target, targets[0] ? "; it offers: " : ", or does not show any",
-                     targets, session->initiator);
+                     session->target, targets[0] ? "; " : ", or does not show any", targets,
+                     session->initiator);
         break;
     case 0x0206:
     case 0x0302:
@@ -352,40 +351,56 @@ void nm_iscsi_conn_close(struct nm_iscsi_conn *conn, bool orderly)
     destroy(conn);
 }
 
+/* Names of a discovery, for messages. */
+struct targets {
+    struct answer answer; /* first */
+    char *names[TARGETS_MAX];
+    size_t count;
+};
+
 static void on_targets(struct iscsi_context *context, int status, void *data, void *private_data)
 {
-    struct answer *answer = private_data;
-    size_t used = 0;
+    struct targets *targets = private_data;
 
     (void)context;
-    answer->done = true;
-    answer->status = status;
+    targets->answer.done = true;
+    targets->answer.status = status;
     if (status != SCSI_STATUS_GOOD)
         return;
-    for (const struct iscsi_discovery_address *a = data; a; a = a->next) {
-        size_t n = strlen(a->target_name);
-
-        if (used + n + 8 > answer->list_size) {
-            snprintf(answer->list + used, answer->list_size - used, " ...");
-            break;
-        }
-        used += (size_t)snprintf(answer->list + used, answer->list_size - used, "%s%s",
-                                 used ? ", " : "", a->target_name);
-    }
+    for (const struct iscsi_discovery_address *a = data; a && targets->count < TARGETS_MAX;
+         a = a->next)
+        if ((targets->names[targets->count] = strdup(a->target_name)))
+            targets->count++;
 }
 
 void nm_iscsi_discover(struct nm_iscsi_session *session, char *out, size_t size)
 {
     struct nm_iscsi_conn conn = {.session = session};
-    struct answer answer = {.list = out, .list_size = size};
+    struct targets targets = {0};
+    const char *near;
+    size_t used = 0;
 
     out[0] = '\0';
     if (open_portal(session, &conn, true, NULL) < 0)
         return;
-    if (iscsi_discovery_async(conn.context, on_targets, &answer) < 0 ||
-        nm_iscsi_conn_wait(&conn, &answer.done, nm_clock_now_ns() + session->timeout_ns) < 0)
-        out[0] = '\0';
-    nm_iscsi_conn_close(&conn, answer.done);
+    if (iscsi_discovery_async(conn.context, on_targets, &targets) >= 0 &&
+        nm_iscsi_conn_wait(&conn, &targets.answer.done, nm_clock_now_ns() + session->timeout_ns) <
+            0)
+        conn.lost = true;
+    nm_iscsi_conn_close(&conn, targets.answer.done);
+    near =
+        nm_options_nearest(session->url->share, (const char *const *)targets.names, targets.count);
+    if (near)
+        used = (size_t)snprintf(out, size, "did you mean %s? ", near);
+    for (size_t i = 0; i < targets.count; i++) {
+        if (used + strlen(targets.names[i]) + 8 < size)
+            used += (size_t)snprintf(out + used, size - used, "%s%s",
+                                     i ? ", " : "it offers: ", targets.names[i]);
+        else if (used + 5 < size && (used < 4 || strcmp(out + used - 4, " ...") != 0))
+            used += (size_t)snprintf(out + used, size - used, " ...");
+    }
+    for (size_t i = 0; i < targets.count; i++)
+        free(targets.names[i]);
 }
 
 static void on_command(struct iscsi_context *context, int status, void *data, void *private_data)

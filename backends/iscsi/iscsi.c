@@ -115,6 +115,8 @@ static int iscsi_connect(const struct nm_connect *how, struct nm_session **ret_s
         if (!r && i == 0)
             r = nm_iscsi_probe(session, err);
     }
+    session->device =
+        (struct nm_file){.session = &session->base, .size_bytes = session->size_bytes};
     if (!r)
         r = nm_iscsi_queue_init(session, how->depth, how->block_bytes, err);
     if (r < 0) {

@@ -373,8 +373,6 @@ static void submit_data(struct nm_iscsi_session *session, struct nm_op *op)
 
 static int open_device(struct nm_iscsi_session *session, struct nm_op *op)
 {
-    struct nm_file *file;
-
     if (op->path && op->path[0])
         return nm_error_set(&op->err, -ENOENT, NM_REASON_NOT_FOUND,
                             "%s: a raw LUN has no file '%s'", session->target, op->path);
@@ -383,12 +381,7 @@ static int open_device(struct nm_iscsi_session *session, struct nm_op *op)
                             "%s: the LUN is write-protected; allow writing on the NAS or run "
                             "read-only workloads",
                             session->target);
-    file = calloc(1, sizeof(*file));
-    if (!file)
-        return nm_error_errno(&op->err, -ENOMEM, "%s: no memory", session->target);
-    file->session = &session->base;
-    file->size_bytes = session->size_bytes;
-    op->file = file;
+    op->file = &session->device; /* there is but one, however often it is opened */
     return 0;
 }
 
@@ -397,7 +390,6 @@ void nm_iscsi_submit(struct nm_session *base, struct nm_op *op)
     struct nm_iscsi_session *session = (struct nm_iscsi_session *)base;
 
     if (op->kind == NM_OP_CLOSE) {
-        free(op->file);
         op->file = NULL;
         op->result = 0;
     } else if (session->failure.code) {

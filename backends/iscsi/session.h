@@ -68,6 +68,7 @@ struct nm_iscsi_command {
 
 struct nm_iscsi_session {
     struct nm_session base;
+    struct nm_file device;
     const struct nm_url *url;
     const struct nm_credentials *credentials;
     const struct nm_iscsi_options *options;
@@ -119,7 +120,8 @@ int nm_iscsi_conn_wait(struct nm_iscsi_conn *conn, const bool *done,
 /* "none", "one-way" or "mutual": what the login offers. */
 const char *nm_iscsi_chap(const struct nm_iscsi_session *session);
 
-/* Names of the targets behind the portal, "a, b, c", for messages; "" when it does not tell. */
+/* The targets behind the portal, for messages: "did you mean a? it offers: b, a, c"; "" when it
+ * does not tell. */
 void nm_iscsi_discover(struct nm_iscsi_session *session, char *out, size_t size);
 
 /* probe.c --------------------------------------------------------------------------------------*/

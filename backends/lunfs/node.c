@@ -341,34 +341,49 @@ int lunfs_node_create(struct lunfs *fs, ext2_ino_t parent, unsigned mode, struct
     return 0;
 }
 
+/* Shortens the last extent of the tree to `stay` blocks, or removes it. (ext2fs_punch() would do
+ * it, but up to 1.47.0 it refuses extents that reach the last block of the file system.) */
+static errcode_t cut_tree(struct lunfs *fs, struct lunfs_node *node, uint32_t stay)
+{
+    ext2_extent_handle_t handle;
+    struct ext2fs_extent last;
+    errcode_t code = ext2fs_extent_open2(fs->fs, node->ino, &node->inode.small, &handle);
+
+    if (code)
+        return code;
+    code = ext2fs_extent_get(handle, EXT2_EXTENT_LAST_LEAF, &last);
+    last.e_len = stay;
+    if (!code)
+        code = stay ? ext2fs_extent_replace(handle, 0, &last) : ext2fs_extent_delete(handle, 0);
+    ext2fs_extent_free(handle);
+    node->stored -= !stay;
+    return code;
+}
+
 /* Frees blocks from block `keep` on. */
 static errcode_t cut(struct lunfs *fs, struct lunfs_node *node, uint64_t keep)
 {
     errcode_t code = 0;
 
-    if (keep >= allocated_blocks(node))
-        return 0;
-    fs->freed = true;
-    if (node->tree) {
-        code = grow_tree(fs, node);
-        if (!code)
-            code = ext2fs_punch(fs->fs, node->ino, &node->inode.small, NULL, keep, ~UINT64_C(0));
-    }
     while (!code && allocated_blocks(node) > keep) {
-        struct lunfs_extent *last = &node->extents[node->n_extents - 1];
+        uint32_t i = node->n_extents - 1;
+        struct lunfs_extent *last = &node->extents[i];
         uint32_t stay = keep > last->lblk ? (uint32_t)(keep - last->lblk) : 0;
+        uint64_t first = last->pblk + stay;
+        uint32_t count = last->count - stay;
 
-        if (!node->tree) {
-            ext2fs_block_alloc_stats_range(fs->fs, last->pblk + stay, last->count - stay, -1);
-            ext2fs_iblk_sub_blocks(fs->fs, &node->inode.small, last->count - stay);
-            if (lunfs_cache_discard(fs, last->pblk + stay, last->count - stay) < 0)
-                code = EXT2_ET_SHORT_WRITE;
-        }
+        if (node->tree && i < node->stored)
+            code = cut_tree(fs, node, stay);
+        if (code)
+            break;
+        fs->freed = true;
+        ext2fs_block_alloc_stats_range(fs->fs, first, count, -1);
+        ext2fs_iblk_sub_blocks(fs->fs, &node->inode.small, count);
+        if (lunfs_cache_discard(fs, first, count) < 0)
+            code = EXT2_ET_SHORT_WRITE;
         last->count = stay;
         node->n_extents -= !stay;
     }
-    if (node->tree)
-        node->stored = node->n_extents;
     return code;
 }
 
