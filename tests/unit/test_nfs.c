@@ -476,15 +476,30 @@ static void test_nfs_closed_connection_ends_everything(void **state)
     all_must_end(NM_REASON_CONNECTION_LOST);
 }
 
+/* Ends the connections of a session with two; an answer over each shows that the server took it. */
+static void hang_up(void)
+{
+    struct nm_stat stats[2];
+    struct nm_error err;
+
+    for (unsigned i = 0; i < 2; i++) {
+        queue[i] = (struct nm_op){.kind = NM_OP_STAT, .path = "", .stat = &stats[i]};
+        nm_session_submit(session, &queue[i]);
+    }
+    for (unsigned i = 0; i < 2; i++)
+        assert_non_null(nm_session_reap(session, nm_clock_now_ns() + PATIENT, &err));
+    for (unsigned i = 0; i < FAKE_PEERS; i++)
+        if (fake.peers[i] >= 0)
+            shutdown(fake.peers[i], SHUT_RDWR);
+}
+
 static void test_nfs_idle_connection_is_reopened_and_counted(void **state)
 {
     struct nm_conditions set;
 
     (void)state;
     must_connect(PATIENT, 2);
-    for (unsigned i = 0; i < FAKE_PEERS; i++)
-        if (fake.peers[i] >= 0)
-            shutdown(fake.peers[i], SHUT_RDWR);
+    hang_up();
     ((struct nm_nfs_session *)session)->last_answer_ns = 0; /* long ago */
     must(create_op("a"));
     assert_string_equal(condition(&set, "nfs.reconnects"), "2");
