@@ -57,9 +57,9 @@ static void write_table(const struct nm_table_doc *doc, const struct nm_grid *gr
     element(out, "", nm_words_subtitle(doc, grid, text), "");
     if (grid->variant)
         element(out, "<br>", grid->variant, "");
-    element(out, "</caption>\n<thead><tr><th scope=\"col\">", nm_words_rows(doc), "</th>");
+    element(out, "</caption>\n<thead><tr><th scope=\"col\">", nm_words_rows(doc, grid), "</th>");
     for (size_t k = 0; k < grid->n_columns; k++)
-        element(out, "<th scope=\"col\">", nm_words_phase(doc, grid->columns[k]->phase), "</th>");
+        element(out, "<th scope=\"col\">", nm_words_column(doc, grid, k), "</th>");
     fputs("</tr></thead>\n<tbody>\n", out);
     for (size_t row = 0; row < grid->n_rows; row++) {
         element(out, "<tr><th scope=\"row\">", nm_words_row(doc, grid, row, text), "</th>");

@@ -23,10 +23,10 @@ static void write_table(const struct nm_table_doc *doc, const struct nm_grid *gr
 {
     char text[NM_WORDS];
 
-    fprintf(out, "| %s |", nm_words_rows(doc));
+    fprintf(out, "| %s |", nm_words_rows(doc, grid));
     for (size_t k = 0; k < grid->n_columns; k++) {
         putc(' ', out);
-        nm_escape_md(out, nm_words_phase(doc, grid->columns[k]->phase));
+        nm_escape_md(out, nm_words_column(doc, grid, k));
         fputs(" |", out);
     }
     fputs("\n|:---|", out);

@@ -53,9 +53,9 @@ static void write_table(const struct nm_table_doc *doc, const struct nm_grid *gr
     fputs("}\n\\begin{tabular}{l", out);
     for (size_t k = 0; k < grid->n_columns; k++)
         putc('r', out);
-    element(out, "}\n\\toprule\n", nm_words_rows(doc), "");
+    element(out, "}\n\\toprule\n", nm_words_rows(doc, grid), "");
     for (size_t k = 0; k < grid->n_columns; k++)
-        element(out, " & ", nm_words_phase(doc, grid->columns[k]->phase), "");
+        element(out, " & ", nm_words_column(doc, grid, k), "");
     fputs(" \\\\\n\\midrule\n", out);
     for (size_t row = 0; row < grid->n_rows; row++) {
         /* A row that begins with [ would be taken for the argument of the \\ before it. */

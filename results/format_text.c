@@ -80,7 +80,7 @@ static void measure(const struct nm_table_doc *doc, const struct nm_grid *grid, 
         }
     }
     for (size_t k = 0; k < n_columns; k++)
-        widths->value[k] = widen(widths->value[k], nm_words_phase(doc, grid->columns[k]->phase));
+        widths->value[k] = widen(widths->value[k], nm_words_column(doc, grid, k));
 }
 
 static void write_head(const struct nm_table_doc *doc, const struct nm_grid *grid, size_t n_columns,
@@ -88,7 +88,7 @@ static void write_head(const struct nm_table_doc *doc, const struct nm_grid *gri
 {
     pad(out, widths->label);
     for (size_t k = 0; k < n_columns; k++) {
-        const char *phase = nm_words_phase(doc, grid->columns[k]->phase);
+        const char *phase = nm_words_column(doc, grid, k);
 
         pad(out, 2 + lack(phase, widths->value[k]));
         nm_escape_plain(out, phase);

@@ -243,8 +243,9 @@ static int read_trials(struct reader *reader, struct nm_cell_row *row, struct nm
         row->cell.n_ok += reader->trials[n].status == NM_STATUS_OK;
         n++;
     }
-    for (size_t i = 0; i < n && r == 0 && !reader->select->skip_metrics; i++)
-        r = read_metrics(reader, &reader->trials[i], err);
+    for (size_t i = 0; i < n && r == 0; i++)
+        if (!reader->select->skip_metrics || !reader->trials[i].bytes)
+            r = read_metrics(reader, &reader->trials[i], err);
     if (r < 0)
         return r;
     trials = nm_pool_alloc(reader->pool, n * sizeof(*trials));

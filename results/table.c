@@ -74,7 +74,7 @@ int nm_table_write(const struct nm_cells *cells, const char *format_name,
     doc.language = find_language(format, style->language, err);
     if (!doc.language)
         return -EINVAL;
-    r = nm_grids_new(cells, style->by, &grids, err);
+    r = nm_grids_new(cells, style->by, format->for_people, &grids, err);
     if (r < 0)
         return r;
     doc.grids = grids;

@@ -25,8 +25,12 @@ static const unsigned factors[] = {
 /* Conditions in which the phases of one group differ by their nature. */
 static const char *const of_the_phase[] = {"direct", "buffered", "flush", "io_engine", NULL};
 
+/* More columns than that are turned into rows, where the phases allow it. */
+#define COLUMNS_MANY 6
+
 struct builder {
     enum nm_table_by by;
+    bool steps; /* what is placed now has a row per step */
     struct nm_grids *grids;
     size_t room;
     size_t first_twin; /* grids from here on have the names of the current cells */
@@ -108,6 +112,44 @@ static int in_order(const void *px, const void *py, void *context)
     return r ? r : COMPARE(x, y); /* as they were selected */
 }
 
+/* ---- steps */
+
+size_t nm_grid_step(const char *phase)
+{
+    const char *dash = strrchr(phase, '-');
+
+    if (!dash || (strcmp(dash, "-read") && strcmp(dash, "-write") && strncmp(dash, "-mix", 4)))
+        return 0;
+    return (size_t)(dash - phase);
+}
+
+/* Cells of one table: very many phases, all of them steps. */
+static bool are_steps(const struct nm_cell *const *cells, size_t n)
+{
+    int first = cells[0]->phase_index, last = first;
+
+    for (size_t i = 0; i < n; i++) {
+        if (!nm_grid_step(cells[i]->phase))
+            return false;
+        first = cells[i]->phase_index < first ? cells[i]->phase_index : first;
+        last = cells[i]->phase_index > last ? cells[i]->phase_index : last;
+    }
+    return last - first >= COLUMNS_MANY;
+}
+
+static int in_step_order(const void *px, const void *py)
+{
+    const struct nm_cell *x = *(const struct nm_cell *const *)px,
+                         *y = *(const struct nm_cell *const *)py;
+    int r = by_volume(x, y);
+
+    if (!r)
+        r = COMPARE(!x->n_ok, !y->n_ok);
+    if (!r)
+        r = COMPARE(x->phase_index, y->phase_index);
+    return r ? r : COMPARE(x, y);
+}
+
 /* ---- filling a table */
 
 static int no_memory(struct nm_error *err)
@@ -115,21 +157,35 @@ static int no_memory(struct nm_error *err)
     return nm_error_errno(err, -ENOMEM, "table: out of memory");
 }
 
+static bool same_row(const struct builder *b, const struct nm_grid *grid, const struct nm_cell *x,
+                     const struct nm_cell *y)
+{
+    size_t length = nm_grid_step(x->phase);
+
+    return grid->by_step ? length == nm_grid_step(y->phase) && !strncmp(x->phase, y->phase, length)
+                         : !by_row(b->by, x, y);
+}
+
 /* Row of a cell, n_rows when it has none yet; neighbours come one after the other. */
 static size_t find_row(const struct builder *b, const struct nm_grid *grid,
                        const struct nm_cell *cell)
 {
     for (size_t i = grid->n_rows; i-- > 0;)
-        if (!by_row(b->by, grid->rows[i], cell))
+        if (same_row(b, grid, grid->rows[i], cell))
             return i;
     return grid->n_rows;
 }
 
 static size_t find_column(const struct nm_grid *grid, const struct nm_cell *cell)
 {
-    for (size_t i = 0; i < grid->n_columns; i++)
-        if (!strcmp(grid->columns[i]->phase, cell->phase))
+    const char *name = cell->phase + (grid->by_step ? nm_grid_step(cell->phase) : 0);
+
+    for (size_t i = 0; i < grid->n_columns; i++) {
+        const char *there = grid->columns[i]->phase;
+
+        if (!strcmp(there + (grid->by_step ? nm_grid_step(there) : 0), name))
             return i;
+    }
     return grid->n_columns;
 }
 
@@ -239,11 +295,17 @@ static int place(struct builder *b, const struct nm_cell *cell, struct nm_error 
         grids->items = items;
         b->room = room;
     }
-    grids->items[grids->count] = (struct nm_grid){.names = cell};
+    grids->items[grids->count] = (struct nm_grid){.names = cell, .by_step = b->steps};
     return put(b, &grids->items[grids->count++], cell, err);
 }
 
 /* ---- finishing */
+
+/* Of the same names; conditions differ. */
+static bool are_twins(const struct builder *b, const struct nm_grid *x, const struct nm_grid *y)
+{
+    return !by_table(b->by, x->names, y->names) && (!x->by_step || !by_volume(x->names, y->names));
+}
 
 /* Every first table of a device gets the rows of all tables: what was not run is said, not left
  * out. The tables of a device are neighbours, [first, last). */
@@ -255,11 +317,12 @@ static int share_rows(struct builder *b, size_t first, size_t last, struct nm_er
 
     for (size_t i = first; i < last && r == 0; i++)
         for (size_t k = 0; k < b->grids->items[i].n_rows && r == 0; k++)
-            r = put_row(b, &all, b->grids->items[i].rows[k], &row, err);
+            if (!b->grids->items[i].by_step)
+                r = put_row(b, &all, b->grids->items[i].rows[k], &row, err);
     for (size_t i = first; i < last && r == 0; i++) {
         struct nm_grid *grid = &b->grids->items[i];
 
-        if (i > first && !by_table(b->by, grid[-1].names, grid->names))
+        if (grid->by_step || (i > first && are_twins(b, grid - 1, grid)))
             continue; /* a twin shows what it has */
         for (size_t k = 0; k < all.n_rows && r == 0; k++)
             r = put_row(b, grid, all.rows[k], &row, err);
@@ -275,13 +338,19 @@ static void swap(const struct nm_cell **x, const struct nm_cell **y)
     *y = keep;
 }
 
+static int row_order(const struct builder *b, const struct nm_grid *grid, const struct nm_cell *x,
+                     const struct nm_cell *y)
+{
+    return grid->by_step ? COMPARE(x->phase_index, y->phase_index) : by_row(b->by, x, y);
+}
+
 /* Tables are small and come nearly sorted. */
 static void sort(const struct builder *b, struct nm_grid *grid)
 {
     size_t stride = grid->column_room;
 
     for (size_t i = 1; i < grid->n_rows; i++)
-        for (size_t k = i; k > 0 && by_row(b->by, grid->rows[k - 1], grid->rows[k]) > 0; k--) {
+        for (size_t k = i; k > 0 && row_order(b, grid, grid->rows[k - 1], grid->rows[k]) > 0; k--) {
             swap(&grid->rows[k - 1], &grid->rows[k]);
             for (size_t c = 0; c < grid->n_columns; c++)
                 swap(&grid->cells[(k - 1) * stride + c], &grid->cells[k * stride + c]);
@@ -362,7 +431,7 @@ static int finish(struct builder *b, struct nm_error *err)
         r = share_rows(b, i, end, err);
     }
     for (size_t i = 0, end; i < count && r == 0; i = end) {
-        for (end = i + 1; end < count && !by_table(b->by, grids[i].names, grids[end].names);)
+        for (end = i + 1; end < count && are_twins(b, &grids[i], &grids[end]);)
             end++;
         for (size_t k = i; k < end && r == 0; k++) {
             sort(b, &grids[k]);
@@ -372,8 +441,25 @@ static int finish(struct builder *b, struct nm_error *err)
     return r;
 }
 
-int nm_grids_new(const struct nm_cells *cells, enum nm_table_by by, struct nm_grids **ret_grids,
-                 struct nm_error *err)
+/* Cells of the same table, in order. */
+static int place_table(struct builder *b, const struct nm_cell **cells, size_t n, bool steps,
+                       struct nm_error *err)
+{
+    int r = 0;
+
+    b->steps = steps && b->by == NM_TABLE_BY_VOLUME && are_steps(cells, n);
+    if (b->steps)
+        qsort(cells, n, sizeof(*cells), in_step_order);
+    for (size_t i = 0; i < n && r == 0; i++) {
+        if (!i || (b->steps && by_volume(cells[i - 1], cells[i])))
+            b->first_twin = b->grids->count;
+        r = place(b, cells[i], err);
+    }
+    return r;
+}
+
+int nm_grids_new(const struct nm_cells *cells, enum nm_table_by by, bool steps,
+                 struct nm_grids **ret_grids, struct nm_error *err)
 {
     const struct nm_cell **order = calloc(cells->count + 1, sizeof(*order));
     struct builder b = {.by = by, .grids = calloc(1, sizeof(*b.grids))};
@@ -386,10 +472,10 @@ int nm_grids_new(const struct nm_cells *cells, enum nm_table_by by, struct nm_gr
             order[i] = &cells->items[i];
         qsort_r(order, cells->count, sizeof(*order), in_order, &b);
     }
-    for (size_t i = 0; i < cells->count && r == 0; i++) {
-        if (i && by_table(by, order[i - 1], order[i]))
-            b.first_twin = b.grids->count;
-        r = place(&b, order[i], err);
+    for (size_t i = 0, end; i < cells->count && r == 0; i = end) {
+        for (end = i + 1; end < cells->count && !by_table(by, order[i], order[end]);)
+            end++;
+        r = place_table(&b, &order[i], end - i, steps, err);
     }
     if (r == 0)
         r = finish(&b, err);

@@ -17,6 +17,7 @@
 /* One table. Row and column names are read from a cell that has them. */
 struct nm_grid {
     const struct nm_cell *names; /* what all cells of the table have in common */
+    bool by_step; /* rows are steps ("seq4KiB-q8"), columns their directions; one volume */
     size_t n_rows, n_columns;
     const struct nm_cell **rows, **columns;
     const struct nm_cell **cells; /* row-major, nm_grid_cell() */
@@ -35,9 +36,15 @@ struct nm_grids {
     struct nm_pool *pool;
 };
 
-int nm_grids_new(const struct nm_cells *cells, enum nm_table_by by, struct nm_grids **ret_grids,
-                 struct nm_error *err) NM_MUST_CHECK;
+/* With `steps`, a workload of very many phases in pairs (block sizes times directions) becomes one
+ * table per volume whose rows are the steps, as the tools it comes from print it. */
+int nm_grids_new(const struct nm_cells *cells, enum nm_table_by by, bool steps,
+                 struct nm_grids **ret_grids, struct nm_error *err) NM_MUST_CHECK;
 void nm_grids_free(struct nm_grids *grids);
+
+/* Length of the step in the name of a phase: "seq4KiB-q8" of "seq4KiB-q8-write"; 0 = not of that
+ * sort. */
+size_t nm_grid_step(const char *phase);
 
 /* NULL = was never run. */
 static inline const struct nm_cell *nm_grid_cell(const struct nm_grid *grid, size_t row,
@@ -62,7 +69,7 @@ struct nm_table_format {
 extern const struct nm_table_format nm_format_text, nm_format_md, nm_format_csv, nm_format_json,
     nm_format_html, nm_format_tex;
 
-/* table_words.c: all into a buffer that is returned. */
+/* table_words.c: into a buffer that is returned, if not said otherwise. */
 #define NM_WORDS 512
 
 /* "readynas-104, firmware 6.1.2": what stands once above the tables of a device. */
@@ -77,16 +84,18 @@ const char *nm_words_title(const struct nm_table_doc *doc, const struct nm_grid 
 const char *nm_words_subtitle(const struct nm_table_doc *doc, const struct nm_grid *grid,
                               char out[NM_WORDS]);
 /* Head of the column of row names: "Volume" */
-const char *nm_words_rows(const struct nm_table_doc *doc);
+const char *nm_words_rows(const struct nm_table_doc *doc, const struct nm_grid *grid);
 /* "Single volume", "SMB" or "6.1.2" */
 const char *nm_words_row(const struct nm_table_doc *doc, const struct nm_grid *grid, size_t row,
                          char out[NM_WORDS]);
-/* Label of a volume: as given, else the name of its kind. */
+/* Label of a volume: as given, else the name of its kind. out is used only where it must be. */
 const char *nm_words_label(const struct nm_language *language, const struct nm_cell *cell,
                            char out[NM_WORDS]);
 const char *nm_words_protocol(const struct nm_language *language, const char *protocol);
 const char *nm_words_reason(const struct nm_language *language, enum nm_reason reason);
 const char *nm_words_phase(const struct nm_table_doc *doc, const char *phase);
+const char *nm_words_column(const struct nm_table_doc *doc, const struct nm_grid *grid,
+                            size_t column);
 
 /* What stands in a field: the number, or a word for why there is none. */
 const char *nm_words_value(const struct nm_table_doc *doc, const struct nm_cell *cell,

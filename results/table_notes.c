@@ -4,34 +4,20 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "table_grid.h"
 
+#include "flags.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Words that trials carry; what is not here stands for itself. */
-static const struct {
-    const char *flag, *text;
-} flags[] = {
-    {"link", NM_N("the link was slower than it should be")},
-    {"wifi", NM_N("over a wireless link")},
-    {"client-cpu", NM_N("the processor of the client was the limit")},
-    {"cached", NM_N("served from a cache of the client, not by the NAS alone")},
-    {"nas-cache", NM_N("may have been served from the memory of the NAS")},
-    {"server-cached", NM_N("may still have been in the memory of the NAS when the clock stopped")},
-    {"system-disk", NM_N("the target is on the system disk of the client")},
-    {"shared-load", NM_N("another run was active on the target")},
-    {"not-prefilled", NM_N("blocks were read that had never been written")},
-    {"library-limited", NM_N("limited by the protocol library")},
-};
-
 static const char *flag_text(const struct nm_language *language, const char *flag)
 {
-    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
-        if (!strcmp(flags[i].flag, flag))
-            return nm_tr(language, flags[i].text);
-    return flag;
+    const char *legend = nm_flag_legend(flag);
+
+    return legend ? nm_tr(language, legend)
+                  : flag; /* a word of another version stands for itself */
 }
 
 /* Number of trials that most of the table's numbers have: the largest. */

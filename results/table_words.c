@@ -85,19 +85,26 @@ const char *nm_words_phase(const struct nm_table_doc *doc, const char *phase)
     return word_for(doc->language, phases, phase);
 }
 
+const char *nm_words_column(const struct nm_table_doc *doc, const struct nm_grid *grid,
+                            size_t column)
+{
+    const char *phase = grid->columns[column]->phase;
+
+    return nm_words_phase(doc, phase + (grid->by_step ? nm_grid_step(phase) + 1 : 0));
+}
+
 const char *nm_words_label(const struct nm_language *language, const struct nm_cell *cell,
                            char out[NM_WORDS])
 {
     const char *interface = cell->interface ? cell->interface : "";
 
     if (cell->label && *cell->label)
-        snprintf(out, NM_WORDS, "%s", cell->label);
-    else if (!strcmp(cell->kind, "other"))
-        snprintf(out, NM_WORDS, "%s", cell->volume);
-    else if (!strcmp(cell->kind, "usb") && !strncmp(interface, "USB", 3))
-        snprintf(out, NM_WORDS, nm_tr(language, "%s disk"), interface);
-    else
-        snprintf(out, NM_WORDS, "%s", word_for(language, kinds, cell->kind));
+        return cell->label;
+    if (!strcmp(cell->kind, "other"))
+        return cell->volume;
+    if (strcmp(cell->kind, "usb") || strncmp(interface, "USB", 3))
+        return word_for(language, kinds, cell->kind);
+    snprintf(out, NM_WORDS, nm_tr(language, "%s disk"), interface);
     return out;
 }
 
@@ -204,10 +211,10 @@ const char *nm_words_subtitle(const struct nm_table_doc *doc, const struct nm_gr
 {
     const struct nm_language *language = doc->language;
     const char *protocol = nm_words_protocol(language, grid->names->protocol);
-    char label[NM_WORDS];
+    char buffer[NM_WORDS];
+    const char *label = nm_words_label(language, grid->names, buffer);
 
-    nm_words_label(language, grid->names, label);
-    switch (doc->style->by) {
+    switch (grid->by_step ? NM_TABLE_BY_FIRMWARE : doc->style->by) {
     case NM_TABLE_BY_VOLUME:
         snprintf(out, NM_WORDS, nm_tr(language, "Protocol: %s [%s]"), protocol, unit_of(doc));
         break;
@@ -222,7 +229,7 @@ const char *nm_words_subtitle(const struct nm_table_doc *doc, const struct nm_gr
     return out;
 }
 
-const char *nm_words_rows(const struct nm_table_doc *doc)
+const char *nm_words_rows(const struct nm_table_doc *doc, const struct nm_grid *grid)
 {
     static const char *const heads[] = {
         [NM_TABLE_BY_VOLUME] = NM_N("Volume"),
@@ -230,7 +237,7 @@ const char *nm_words_rows(const struct nm_table_doc *doc)
         [NM_TABLE_BY_FIRMWARE] = NM_N("Firmware"),
     };
 
-    return nm_tr(doc->language, heads[doc->style->by]);
+    return nm_tr(doc->language, grid->by_step ? NM_N("Step") : heads[doc->style->by]);
 }
 
 /* Another volume of the device goes by the same label. The first table of a device has them all. */
@@ -253,16 +260,24 @@ const char *nm_words_row(const struct nm_table_doc *doc, const struct nm_grid *g
                          char out[NM_WORDS])
 {
     const struct nm_cell *cell = grid->rows[row];
+    char buffer[NM_WORDS];
+    const char *label;
 
+    if (grid->by_step) {
+        snprintf(out, NM_WORDS, "%.*s", (int)nm_grid_step(cell->phase), cell->phase);
+        return out;
+    }
     switch (doc->style->by) {
     case NM_TABLE_BY_PROTOCOL:
         snprintf(out, NM_WORDS, "%s", nm_words_protocol(doc->language, cell->protocol));
         break;
     case NM_TABLE_BY_FIRMWARE: snprintf(out, NM_WORDS, "%s", cell->firmware); break;
     case NM_TABLE_BY_VOLUME:
-        nm_words_label(doc->language, cell, out);
-        if (label_is_taken(doc, grid, cell, out))
-            snprintf(out + strlen(out), NM_WORDS - strlen(out), " (%s)", cell->volume);
+        label = nm_words_label(doc->language, cell, buffer);
+        if (label_is_taken(doc, grid, cell, label))
+            snprintf(out, NM_WORDS, "%s (%s)", label, cell->volume);
+        else
+            snprintf(out, NM_WORDS, "%s", label);
         break;
     }
     return out;
@@ -415,10 +430,29 @@ const char *nm_words_spread(const struct nm_table_doc *doc, const struct nm_cell
     return isfinite(half) ? nm_words_percent(doc->language, half, out) : out;
 }
 
-/* A number that came from a cache wins nothing. */
-static bool may_win(const struct nm_cell *cell)
+/* A number that came from a cache does not win over one that did not. */
+static bool is_cached(const struct nm_cell *cell)
 {
-    return !strstr(cell->flags, "cached");
+    static const char word[] = "cached";
+    const char *at = cell->flags;
+
+    while ((at = strstr(at, word))) {
+        const char *end = at + sizeof(word) - 1;
+
+        if ((at == cell->flags || at[-1] == ' ') && (!*end || *end == ' '))
+            return true;
+        at = end;
+    }
+    return false;
+}
+
+static bool is_better(const struct nm_cell *cell, const struct nm_cell *than)
+{
+    struct headline own = headline_of(cell), best = headline_of(than);
+
+    if (!isfinite(best.value) || is_cached(cell) != is_cached(than))
+        return !isfinite(best.value) || is_cached(than);
+    return own.lower_is_better ? own.value < best.value : own.value > best.value;
 }
 
 int nm_words_find_best(struct nm_grid *grid, struct nm_pool *pool, struct nm_error *err)
@@ -427,25 +461,20 @@ int nm_words_find_best(struct nm_grid *grid, struct nm_pool *pool, struct nm_err
     if (!grid->best)
         return nm_error_errno(err, -ENOMEM, "table: out of memory");
     for (size_t column = 0; column < grid->n_columns; column++) {
-        struct headline best = {.value = NAN};
+        const struct nm_cell *best = NULL;
         size_t n = 0;
 
         for (size_t row = 0; row < grid->n_rows; row++) {
             const struct nm_cell *cell = nm_grid_cell(grid, row, column);
-            struct headline own = headline_of(cell);
 
-            if (!isfinite(own.value))
+            if (!nm_words_is_number(cell))
                 continue;
             n++;
-            if (may_win(cell) &&
-                (!isfinite(best.value) ||
-                 (own.lower_is_better ? own.value < best.value : own.value > best.value))) {
-                best = own;
-                grid->best[column] = cell;
-            }
+            if (!best || is_better(cell, best))
+                best = cell;
         }
-        if (n < 2)
-            grid->best[column] = NULL;
+        /* Of steps the largest block wins; that says nothing. */
+        grid->best[column] = n > 1 && !grid->by_step ? best : NULL;
     }
     return 0;
 }
@@ -456,6 +485,6 @@ bool nm_words_is_best(const struct nm_table_doc *doc, const struct nm_grid *grid
     const struct nm_cell *cell = nm_grid_cell(grid, row, column), *best = grid->best[column];
     char text[NM_WORDS], best_text[NM_WORDS];
 
-    return best && nm_words_is_number(cell) && may_win(cell) &&
+    return best && nm_words_is_number(cell) && is_cached(cell) == is_cached(best) &&
            !strcmp(nm_words_value(doc, cell, text), nm_words_value(doc, best, best_text));
 }

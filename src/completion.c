@@ -44,7 +44,7 @@ static void put_values(FILE *out, const char *command, const struct nm_arg *args
 
         if (args[i].type == NM_ARG_FLAG)
             continue;
-        fprintf(out, "    %s' --%s')", command, args[i].name);
+        fprintf(out, "    %s\\ --%s)", command, args[i].name);
         if (length) {
             fputs(" words='", out);
             put_choices(out, args[i].metavar, length);

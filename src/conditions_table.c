@@ -85,6 +85,7 @@ const struct nm_condition_def nm_condition_table[] = {
     /* the target, whatever the protocol */
     IMPLIED("server.identity", "", THE_TARGET, "what is behind the target"),
     IMPLIED("server.version", "", THE_TARGET, "what the server says it is"),
+    INFO("server.warning", "", "what the user should know about this session"),
     INFO("server.load", "", "another run was active on the target"),
     INFO("free_bytes", "B", "free space before the trial"),
     INFO("total_bytes", "B", "size of the volume"),

@@ -33,6 +33,9 @@ static void flatten(char *text)
 }
 
 static void set(struct nm_error *err, int code, enum nm_reason reason, const char *fmt, va_list ap)
+    NM_PRINTF(4, 0);
+
+static void set(struct nm_error *err, int code, enum nm_reason reason, const char *fmt, va_list ap)
 {
     if (!err)
         return;

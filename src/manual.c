@@ -169,6 +169,7 @@ void nm_manual_print(FILE *out)
 {
     fputs(".\\\" Made by docs/man/update from the tables of the program; do not edit.\n"
           ".TH NASMARK 1 \"\" \"nasmark " NM_VERSION "\"\n"
+          ".nh\n.ad l\n"
           ".SH NAME\n"
           "nasmark \\- measure network storage over SMB, NFS, iSCSI and local paths\n"
           ".SH SYNOPSIS\n"

@@ -66,7 +66,8 @@ struct nm_volume {
 /* A workload of the plan, parsed. */
 struct nm_plan_workload {
     struct nm_workload *workload;
-    char *key; /* canonical: of the workload, or the name of a profile */
+    char *key;      /* canonical: of the workload, or the name of a profile */
+    char *settings; /* options that are not at their default, "key = value;...", "" = none */
 };
 
 /* [profile NAME]: the section of a workload with other values, under a name of its own. */

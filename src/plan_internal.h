@@ -71,6 +71,9 @@ int nm_plan_build(const struct nm_plan_text *text, struct nm_vault *vault,
 
 /* --- plan_workloads.c --- */
 
+/* plan_output.c: "key = value;key = value" of what is not at its default, "" when all is. Heap. */
+char *nm_plan_settings(const struct nm_option_section *section, const void *values);
+
 /* [profile] sections, then the words of [run] workloads. */
 int nm_plan_parse_profiles(struct nm_plan *plan, const struct nm_plan_text *text,
                            struct nm_error *err) NM_MUST_CHECK;

@@ -52,6 +52,26 @@ static void put_section(FILE *out, const char *heading, const struct nm_option_s
     free(presets);
 }
 
+char *nm_plan_settings(const struct nm_option_section *section, const void *values)
+{
+    char *text = NULL, *line;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out)
+        return NULL;
+    put_section(out, NULL, section, values, IDENTITY, NULL);
+    if (fclose(out)) {
+        free(text);
+        return NULL;
+    }
+    if (size)
+        text[size - 1] = '\0';
+    for (line = text; (line = strchr(line, '\n'));)
+        *line++ = ';';
+    return text;
+}
+
 static bool uses(const struct nm_plan *plan, const struct nm_workload_ops *ops)
 {
     for (size_t i = 0; i < plan->n_workloads; i++)

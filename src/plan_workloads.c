@@ -19,6 +19,7 @@ void nm_plan_free_workloads(struct nm_plan *plan)
         if (plan->workloads[i].workload)
             plan->workloads[i].workload->ops->free(plan->workloads[i].workload);
         free(plan->workloads[i].key);
+        free(plan->workloads[i].settings);
     }
     for (size_t i = 0; i < plan->n_profiles; i++) {
         struct nm_plan_profile *profile = &plan->profiles[i];
@@ -201,7 +202,8 @@ static int parse_with(struct nm_plan *plan, const struct nm_workload_ops *ops,
         return r;
     plan->n_workloads++;
     added->key = profile ? strdup(profile) : ops->key(added->workload);
-    if (!added->key)
+    added->settings = ops->options ? nm_plan_settings(ops->options, options) : strdup("");
+    if (!added->key || !added->settings)
         return nm_error_no_memory(err);
     for (size_t i = 0; i + 1 < plan->n_workloads; i++)
         if (!strcmp(plan->workloads[i].key, added->key))

@@ -23,9 +23,9 @@ struct row {
     const struct nm_group *group;
     const struct nm_volume *volume;
     const struct nm_phase *phase;
-    uint64_t bytes, files, space_bytes; /* of one trial */
-    double seconds;                     /* of one trial */
-    bool known;                         /* seconds were measured before */
+    struct nm_workload_size size; /* of one trial */
+    double seconds;               /* of one trial */
+    bool known;                   /* seconds were measured before */
     bool applicable;
     const char *unsupported; /* reason, NULL = can run */
     struct nm_error err;
@@ -59,16 +59,19 @@ static void estimate(struct row *row, const struct nm_cells *cells)
 {
     const char *protocol = nm_protocol_name(row->group->target->protocol);
 
-    row->seconds =
-        (double)row->bytes / ASSUMED_BYTES_PER_S + (double)row->files / ASSUMED_FILES_PER_S;
+    row->seconds = (double)row->size.bytes / ASSUMED_BYTES_PER_S +
+                   (double)row->size.files / ASSUMED_FILES_PER_S;
+    row->known = row->size.duration_ns != 0;
+    if (row->known)
+        row->seconds = (double)row->size.duration_ns / 1e9;
     for (size_t i = 0; cells && i < cells->count; i++) {
         const struct nm_cell *cell = &cells->items[i];
 
         if (cell->n_ok && !strcmp(cell->volume, row->volume->name) &&
             !strcmp(cell->protocol, protocol) &&
             !strcmp(cell->workload, row->group->workload->key) &&
-            !strcmp(cell->phase, row->phase->name) && cell->bytes_per_s > 0) {
-            row->seconds = (double)row->bytes / cell->bytes_per_s;
+            !strcmp(cell->phase, row->phase->name) && row->size.bytes && cell->bytes_per_s > 0) {
+            row->seconds = (double)row->size.bytes / cell->bytes_per_s;
             row->known = true;
         }
     }
@@ -105,8 +108,7 @@ static size_t make_rows(const struct nm_campaign *campaign, const struct nm_plan
                 continue;
             }
             nm_group_context(plan, &groups[g], backend, p, &context);
-            workload->ops->volume(workload, &context, p, &row->bytes, &row->files,
-                                  &row->space_bytes);
+            row->size = workload->ops->size(workload, &context, p);
             estimate(row, cells);
         }
     }
@@ -128,11 +130,11 @@ static struct totals add_up(const struct row *rows, size_t n, uint32_t trials)
         if (!rows[i].applicable || rows[i].unsupported)
             continue;
         totals.cells++;
-        totals.bytes += rows[i].bytes * trials;
+        totals.bytes += rows[i].size.bytes * trials;
         totals.seconds += rows[i].seconds * trials;
         totals.all_known &= rows[i].known;
-        if (rows[i].space_bytes > totals.space_bytes)
-            totals.space_bytes = rows[i].space_bytes; /* groups run one after the other */
+        if (rows[i].size.space_bytes > totals.space_bytes)
+            totals.space_bytes = rows[i].size.space_bytes; /* groups run one after the other */
     }
     return totals;
 }
@@ -152,7 +154,7 @@ static void print_text(const struct row *rows, size_t n, const struct totals *to
             printf("unsupported: %s\n", rows[i].unsupported);
         else
             printf("%" PRIu32 " x %s, about %s each%s\n", trials,
-                   nm_units_format_bytes_human(rows[i].bytes, bytes, sizeof(bytes)),
+                   nm_units_format_bytes_human(rows[i].size.bytes, bytes, sizeof(bytes)),
                    nm_units_format_duration((uint64_t)(rows[i].seconds * 1e9), time, sizeof(time)),
                    rows[i].known ? " (as measured before)" : "");
     }
@@ -180,8 +182,8 @@ static int print_json(const struct row *rows, size_t n, const struct totals *tot
                              nm_protocol_name(rows[i].group->target->protocol), "workload",
                              rows[i].group->workload->key, "phase", rows[i].phase->name, "status",
                              status, "reason", rows[i].unsupported, "trials", (json_int_t)trials,
-                             "bytes", (json_int_t)rows[i].bytes, "files", (json_int_t)rows[i].files,
-                             "estimated_s", rows[i].seconds));
+                             "bytes", (json_int_t)rows[i].size.bytes, "files",
+                             (json_int_t)rows[i].size.files, "estimated_s", rows[i].seconds));
     }
     json_t *document = json_pack("{s:i, s:n, s:o, s:I, s:I, s:f}", "schema", 1, "run", "dry_run",
                                  cells, "bytes", (json_int_t)totals->bytes, "space_bytes",

@@ -137,14 +137,22 @@ static double recent_rate(struct nm_progress *p, const struct nm_job_progress *n
     return (double)bytes * 1e9 / (double)span_ns;
 }
 
-static uint64_t expected_bytes(const struct nm_job *job)
+static struct nm_workload_size expected_size(const struct nm_job *job)
 {
-    uint64_t bytes = 0, files, space;
+    if (job->kind != NM_JOB_PHASE || !job->measured)
+        return (struct nm_workload_size){0};
+    return job->workload->ops->size(job->workload, &job->context, job->phase);
+}
 
-    if (job->kind == NM_JOB_PHASE && job->measured)
-        job->workload->ops->volume(job->workload, &job->context, job->phase, &bytes, &files,
-                                   &space);
-    return bytes;
+/* How much of the phase is done, by bytes or by time; negative = unknown. */
+static double fraction_done(const struct nm_job_progress *now)
+{
+    struct nm_workload_size size = expected_size(now->job);
+    double fraction = size.bytes         ? (double)now->bytes / (double)size.bytes
+                      : size.duration_ns ? (double)now->elapsed_ns / (double)size.duration_ns
+                                         : -1;
+
+    return fraction > 1 ? 1 : fraction;
 }
 
 static void bar(double fraction, char *out, unsigned width)
@@ -175,7 +183,7 @@ static void describe(struct nm_progress *p, const struct nm_job_progress *now, c
                      size_t size)
 {
     char head[256], now_rate[40], mean_rate[40], cells[17], eta[24], run_eta[24];
-    uint64_t expected = expected_bytes(now->job);
+    double fraction = fraction_done(now);
     double mean = now->elapsed_ns ? (double)now->bytes * 1e9 / (double)now->elapsed_ns : 0;
     double current = recent_rate(p, now);
 
@@ -184,18 +192,15 @@ static void describe(struct nm_progress *p, const struct nm_job_progress *now, c
              p->group ? nm_protocol_name(p->group->target->protocol) : "",
              p->group ? p->group->workload->key : "", job_name(now->job));
     eta_text(p, run_eta, sizeof(run_eta));
-    if (!now->running || !expected) {
+    if (!now->running || fraction < 0) {
         snprintf(out, size, "%s, %s", p->group ? head : job_name(now->job),
                  clock_text(now->elapsed_ns, eta, sizeof(eta)));
         return;
     }
-    double fraction = (double)now->bytes / (double)expected;
-
-    if (fraction > 1)
-        fraction = 1;
     bar(fraction, cells, sizeof(cells) - 1);
-    if (mean > 0)
-        clock_text((uint64_t)((1 - fraction) * (double)expected / mean * 1e9), eta, sizeof(eta));
+    if (fraction > 0)
+        clock_text((uint64_t)((double)now->elapsed_ns * (1 - fraction) / fraction), eta,
+                   sizeof(eta));
     else
         snprintf(eta, sizeof(eta), "?");
     snprintf(out, size, "%s [%s] %3.0f %% %s (mean %s) ETA %s, run %s", head, cells, fraction * 100,

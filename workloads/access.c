@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RUNS_MAX 16
+#define RUNS_MAX 8 /* three metrics each: NM_METRICS_MAX */
 
 struct options {
     char *steps;
@@ -181,17 +181,19 @@ static const struct nm_step *step_of(const struct access *access, size_t phase)
     return phase ? &access->steps[(phase - 1) / per_step] : NULL;
 }
 
-static void volume(const struct nm_workload *workload, const struct nm_workload_context *context,
-                   size_t phase, uint64_t *ret_bytes, uint64_t *ret_files,
-                   uint64_t *ret_space_bytes)
+static struct nm_workload_size size_of(const struct nm_workload *workload,
+                                       const struct nm_workload_context *context, size_t phase)
 {
     const struct access *access = (const struct access *)workload;
+    const struct options *options = &access->options;
+    struct nm_workload_size size = {
+        .space_bytes = context->on_blocks && !access->writes ? 0 : options->size_bytes};
 
-    *ret_bytes = access->phases[phase].role == NM_PHASE_MEASURED && !access->options.time_ns
-                     ? access->options.length_bytes * access->options.runs
-                     : 0;
-    *ret_files = 0;
-    *ret_space_bytes = context->on_blocks && !access->writes ? 0 : access->options.size_bytes;
+    if (access->phases[phase].role == NM_PHASE_MEASURED && options->time_ns)
+        size.duration_ns = options->time_ns * options->runs;
+    else if (access->phases[phase].role == NM_PHASE_MEASURED)
+        size.bytes = options->length_bytes * options->runs;
+    return size;
 }
 
 /* The layout is written as the plan says; everything else as its step says. */
@@ -612,7 +614,7 @@ static void combine(const struct nm_metrics *streams, size_t n, struct nm_metric
         .free = free_workload,                                                                     \
         .key = key,                                                                                \
         .phases = phases,                                                                          \
-        .volume = volume,                                                                          \
+        .size = size_of,                                                                           \
         .shape = shape,                                                                            \
         .start = start,                                                                            \
         .next_op = next_op,                                                                        \

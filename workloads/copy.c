@@ -102,16 +102,18 @@ static size_t list_phases(const struct nm_workload *workload, const struct nm_ph
     return PHASES;
 }
 
-static void volume(const struct nm_workload *workload, const struct nm_workload_context *context,
-                   size_t phase, uint64_t *ret_bytes, uint64_t *ret_files,
-                   uint64_t *ret_space_bytes)
+static struct nm_workload_size size_of(const struct nm_workload *workload,
+                                       const struct nm_workload_context *context, size_t phase)
 {
     const struct nm_copyset *set = &((const struct copy *)workload)->set;
+    struct nm_workload_size size = {.space_bytes = set->bytes};
 
     (void)context;
-    *ret_bytes = phases[phase].role == NM_PHASE_MEASURED ? set->bytes : 0;
-    *ret_files = phases[phase].role == NM_PHASE_MEASURED ? set->files : 0;
-    *ret_space_bytes = set->bytes;
+    if (phases[phase].role == NM_PHASE_MEASURED) {
+        size.bytes = set->bytes;
+        size.files = set->files;
+    }
+    return size;
 }
 
 static int start(const struct nm_workload *workload, const struct nm_workload_context *context,
@@ -326,7 +328,7 @@ const struct nm_workload_ops nm_workload_copy = {
     .free = free_workload,
     .key = key,
     .phases = list_phases,
-    .volume = volume,
+    .size = size_of,
     .start = start,
     .next_op = next_op,
     .done_op = done_op,

@@ -119,17 +119,19 @@ static size_t list_phases(const struct nm_workload *workload, const struct nm_ph
     return 2;
 }
 
-static void volume(const struct nm_workload *workload, const struct nm_workload_context *context,
-                   size_t phase, uint64_t *ret_bytes, uint64_t *ret_files,
-                   uint64_t *ret_space_bytes)
+static struct nm_workload_size size_of(const struct nm_workload *workload,
+                                       const struct nm_workload_context *context, size_t phase)
 {
     const struct sequential *sequential = (const struct sequential *)workload;
+    struct nm_workload_size size = {0};
     const struct nm_phase *list;
 
     list_phases(workload, &list);
-    *ret_bytes = list[phase].role == NM_PHASE_MEASURED ? sequential->size_bytes : 0;
-    *ret_files = 0;
-    *ret_space_bytes = context->on_blocks && sequential->read_only ? 0 : sequential->size_bytes;
+    if (list[phase].role == NM_PHASE_MEASURED)
+        size.bytes = sequential->size_bytes;
+    if (!context->on_blocks || !sequential->read_only)
+        size.space_bytes = sequential->size_bytes;
+    return size;
 }
 
 /* The region of one stream: whole blocks, the last stream takes the rest. */
@@ -253,7 +255,7 @@ const struct nm_workload_ops nm_workload_sequential = {
     .free = free_workload,
     .key = key,
     .phases = list_phases,
-    .volume = volume,
+    .size = size_of,
     .start = start,
     .next_op = next_op,
     .done_op = done_op,

@@ -85,7 +85,7 @@ int nm_workload_table_check(struct nm_error *err)
 
         if (ops->unavailable)
             continue;
-        if (!ops->parse || !ops->free || !ops->key || !ops->phases || !ops->volume || !ops->start ||
+        if (!ops->parse || !ops->free || !ops->key || !ops->phases || !ops->size || !ops->start ||
             !ops->next_op || !ops->done_op || !ops->finish)
             return nm_error_set(
                 err, -EINVAL, NM_REASON_INTERNAL,

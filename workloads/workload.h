@@ -105,6 +105,13 @@ void nm_workload_file_name(uint64_t index, uint32_t files_per_directory,
 /* Whether the last component of a path is such a name ('f' or 'd' and digits only). */
 bool nm_workload_owns_name(const char *name);
 
+/* How much one phase is, over all streams. */
+struct nm_workload_size {
+    uint64_t bytes, files; /* payload of a measured phase; 0 when it is bound by time */
+    uint64_t duration_ns;  /* when it is bound by time, else 0 */
+    uint64_t space_bytes;  /* needed on the target by the whole group */
+};
+
 enum nm_next {
     NM_NEXT_OP,   /* *op is filled in: submit it */
     NM_NEXT_WAIT, /* nothing to do before an operation completes or until *wait_until_ns */
@@ -139,11 +146,9 @@ struct nm_workload_ops {
     /* MUST. The phases in order; returns their number (<= NM_PHASES_MAX). */
     size_t (*phases)(const struct nm_workload *workload, const struct nm_phase **ret_phases);
 
-    /* MUST. Bytes moved by a measured phase over all streams and space needed on the target, for
-     * --dry-run and ETA; 0 when it is bound by time. */
-    void (*volume)(const struct nm_workload *workload, const struct nm_workload_context *context,
-                   size_t phase, uint64_t *ret_bytes, uint64_t *ret_files,
-                   uint64_t *ret_space_bytes);
+    /* MUST. How much a phase is, for --dry-run, free space and ETA. */
+    struct nm_workload_size (*size)(const struct nm_workload *workload,
+                                    const struct nm_workload_context *context, size_t phase);
 
     /* MAY. A phase that fixes depth, streams or block_bytes of its own (profiles do) sets them in
      * the context, which holds the plan's. Called before everything else that takes this context.

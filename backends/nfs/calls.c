@@ -228,9 +228,17 @@ static void service(struct nm_nfs_session *s, uint64_t wake_ns)
         polls[i] = (struct pollfd){.fd = rpc_get_fd(s->links[i].rpc),
                                    .events = (short)rpc_which_events(s->links[i].rpc)};
     ready = poll(polls, s->n_links, nm_clock_poll_ms(wake_at(s, wake_ns), 1000));
-    for (unsigned i = 0; ready > 0 && i < s->n_links; i++)
-        if (polls[i].revents && rpc_service(s->links[i].rpc, polls[i].revents) < 0)
+    for (unsigned i = 0; ready > 0 && i < s->n_links; i++) {
+        short revents = polls[i].revents;
+        int r = revents ? rpc_service(s->links[i].rpc, revents) : 0;
+
+        /* libnfs takes the record mark alone on a socket that it did not open: once more for the
+         * reply behind it. */
+        if (!r && (revents & POLLIN))
+            r = rpc_service(s->links[i].rpc, POLLIN);
+        if (r < 0)
             die_of_break(s, &s->links[i]);
+    }
 }
 
 void nm_nfs_calls_kick(struct nm_nfs_session *s)

@@ -40,10 +40,10 @@ static void fail_finally(struct nm_nfs_session *s, struct nm_nfs_request *rq, in
 static void space_known(struct nm_nfs_session *s, struct nm_nfs_request *rq,
                         struct nm_nfs_call *call)
 {
-    uint64_t needed_bytes = rq->op->length_bytes > (1u << 20) ? rq->op->length_bytes : 1u << 20;
+    uint64_t needed_bytes = rq->op->kind == NM_OP_WRITE ? rq->op->length_bytes : 0;
     char name[48];
 
-    if (call->status || call->limits.avail_bytes >= needed_bytes) {
+    if (call->status || call->limits.avail_bytes >= needed_bytes + (1u << 20)) {
         fail_finally(s, rq, rq->status, rq->rejection);
         return;
     }

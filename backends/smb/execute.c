@@ -172,8 +172,14 @@ static int do_open(struct nm_smb_client *client, struct nm_smb_request *request)
         return 0;
     /* The server told the size when it opened the file, the library dropped it: another round
      * trip, spared when the caller knows. */
-    if (!request->expected_bytes && client->fstat(client->context, file, &st) < 0)
+    if (!request->expected_bytes && client->fstat(client->context, file, &st) < 0) {
+        int code = nm_smb_last_errno();
+
+        client->files[request->handle] = NULL;
+        client->close(client->context, file);
+        errno = code;
         return -1;
+    }
     request->size_bytes = request->expected_bytes ? request->expected_bytes : (uint64_t)st.st_size;
     return 0;
 }

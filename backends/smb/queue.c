@@ -15,12 +15,7 @@
 #include "clock.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-
-#define NONE            UINT32_MAX
-#define FILES_PER_BLOCK 64u
-#define BLOCKS_MAX      256u
 
 static struct nm_smb_session *session_of(struct nm_session *base)
 {
@@ -30,77 +25,6 @@ static struct nm_smb_session *session_of(struct nm_session *base)
 static struct nm_smb_request *request_of(struct nm_smb_session *session, uint32_t number)
 {
     return &session->lanes.shared->requests[number];
-}
-
-/* ---- pools ---- */
-
-int nm_smb_queue_init(struct nm_smb_session *session, struct nm_error *err)
-{
-    session->slots = calloc(session->n_slots, sizeof(*session->slots));
-    session->blocks = calloc(BLOCKS_MAX, sizeof(struct nm_smb_file *));
-    session->free_slot = NONE;
-    session->check_ns = NM_NEVER_NS;
-    if (!session->slots || !session->blocks)
-        return nm_error_set(err, -ENOMEM, NM_REASON_CLIENT_LIMIT, "no memory for the queue");
-    for (uint32_t i = session->n_slots; i-- > 0; session->free_slot = i)
-        session->slots[i].next = session->free_slot;
-    return 0;
-}
-
-void nm_smb_queue_done(struct nm_smb_session *session)
-{
-    for (uint32_t i = 0; i < session->n_blocks; i++)
-        free(session->blocks[i]);
-    free(session->blocks);
-    free(session->slots);
-}
-
-static struct nm_smb_file *take_file(struct nm_smb_session *session)
-{
-    struct nm_smb_file *file = session->free_files;
-
-    if (!file && session->n_blocks < BLOCKS_MAX) {
-        struct nm_smb_file *block = calloc(FILES_PER_BLOCK, sizeof(*block));
-
-        if (!block)
-            return NULL;
-        for (uint32_t i = FILES_PER_BLOCK; i-- > 0; session->free_files = &block[i]) {
-            block[i].handle = session->n_blocks * FILES_PER_BLOCK + i;
-            block[i].base.session = &session->base;
-            block[i].next = session->free_files;
-        }
-        session->blocks[session->n_blocks++] = block;
-        file = session->free_files;
-    }
-    if (file)
-        session->free_files = file->next;
-    return file;
-}
-
-static void release_file(struct nm_smb_session *session, struct nm_smb_file *file)
-{
-    file->next = session->free_files;
-    session->free_files = file;
-}
-
-static uint32_t take_slot(struct nm_smb_session *session, struct nm_op *op,
-                          struct nm_smb_file *file, unsigned lane)
-{
-    uint32_t number = session->free_slot;
-
-    if (number != NONE) {
-        struct nm_smb_slot *slot = &session->slots[number];
-
-        session->free_slot = slot->next;
-        *slot = (struct nm_smb_slot){.busy = true,
-                                     .lane = lane,
-                                     .op = op,
-                                     .file = file,
-                                     .submit_ns = op ? op->submit_ns : nm_clock_now_ns()};
-        if (session->check_ns == NM_NEVER_NS)
-            session->check_ns = slot->submit_ns + session->target.how.timeout_ns;
-    }
-    return number;
 }
 
 /* ---- completion ---- */
@@ -147,7 +71,7 @@ static void finish_close(struct nm_smb_session *session, const struct nm_smb_req
     if (--file->closing)
         return;
     complete(session, op, file->close_err.code, &file->close_err);
-    release_file(session, file);
+    nm_smb_file_release(session, file);
 }
 
 static void finish_data(struct nm_smb_session *session, struct nm_smb_request *request,
@@ -166,7 +90,7 @@ static void finish_open(struct nm_smb_session *session, const struct nm_smb_requ
                         struct nm_op *op, struct nm_smb_file *file)
 {
     if (request->result < 0) {
-        release_file(session, file);
+        nm_smb_file_release(session, file);
     } else {
         file->base.size_bytes = request->size_bytes;
         op->file = &file->base;
@@ -205,9 +129,7 @@ static void finish(struct nm_smb_session *session, uint32_t number)
 
     if (!slot->busy)
         return;
-    slot->busy = false;
-    slot->next = session->free_slot;
-    session->free_slot = number;
+    nm_smb_slot_release(session, number);
     session->lanes.lane[slot->lane].queued--;
     switch (request->kind) {
     case NM_SMB_REOPEN:
@@ -285,15 +207,15 @@ static int start_path(struct nm_smb_session *session, struct nm_op *op)
     uint32_t number;
 
     if (op->kind == NM_OP_OPEN || op->kind == NM_OP_CREATE) {
-        file = take_file(session);
+        file = nm_smb_file_take(session);
         if (!file)
             return nm_error_set(&op->err, -EMFILE, NM_REASON_CLIENT_LIMIT,
                                 "smb: too many files are open");
     }
-    number = take_slot(session, op, file, lane);
-    if (number == NONE) {
+    number = nm_smb_slot_take(session, op, file, lane);
+    if (number == NM_SMB_NO_SLOT) {
         if (file)
-            release_file(session, file);
+            nm_smb_file_release(session, file);
         return out_of_slots(&op->err);
     }
     request = request_of(session, number);
@@ -320,10 +242,10 @@ static int start_path(struct nm_smb_session *session, struct nm_op *op)
 static int start_reopen(struct nm_smb_session *session, struct nm_op *op, struct nm_smb_file *file,
                         unsigned lane)
 {
-    uint32_t number = take_slot(session, NULL, file, lane);
+    uint32_t number = nm_smb_slot_take(session, NULL, file, lane);
     struct nm_smb_request *request;
 
-    if (number == NONE)
+    if (number == NM_SMB_NO_SLOT)
         return out_of_slots(&op->err);
     request = request_of(session, number);
     request->kind = NM_SMB_REOPEN;
@@ -354,8 +276,8 @@ static int start_data(struct nm_smb_session *session, struct nm_op *op)
         if (r < 0)
             return r;
     }
-    number = take_slot(session, op, file, lane);
-    if (number == NONE)
+    number = nm_smb_slot_take(session, op, file, lane);
+    if (number == NM_SMB_NO_SLOT)
         return out_of_slots(&op->err);
     request = request_of(session, number);
     request->kind = (int)op->kind;
@@ -377,8 +299,8 @@ static int start_close(struct nm_smb_session *session, struct nm_op *op)
     for (unsigned lane = 0; lane < session->lanes.count; lane++) {
         if (!(file->open_lanes & 1u << lane))
             continue;
-        numbers[n] = take_slot(session, op, file, lane);
-        if (numbers[n] == NONE)
+        numbers[n] = nm_smb_slot_take(session, op, file, lane);
+        if (numbers[n] == NM_SMB_NO_SLOT)
             return out_of_slots(&op->err);
         request_of(session, numbers[n])->kind = NM_OP_CLOSE;
         request_of(session, numbers[n])->handle = file->handle;
@@ -533,10 +455,11 @@ void nm_smb_queue_cancel(struct nm_session *base)
 
 int nm_smb_queue_info(struct nm_smb_session *session, struct nm_smb_info *ret, struct nm_error *err)
 {
-    uint32_t number = session->dead.code ? NONE : take_slot(session, NULL, NULL, 0);
+    uint32_t number =
+        session->dead.code ? NM_SMB_NO_SLOT : nm_smb_slot_take(session, NULL, NULL, 0);
     struct nm_smb_request *request;
 
-    if (number == NONE) {
+    if (number == NM_SMB_NO_SLOT) {
         if (err)
             *err = session->dead;
         return session->dead.code ? session->dead.code : out_of_slots(err);

@@ -2,6 +2,7 @@
  *
  *   smb.c        the row: options, connect, describe, disconnect
  *   queue.c      operations of the engine -> requests of lanes and back
+ *   pool.c       slots and open files
  *   lanes.c      lanes: child processes, one libsmbclient context each
  *   client.c     one libsmbclient context: settings, login, end
  *   execute.c    what it does: one request after the other
@@ -294,7 +295,7 @@ int nm_smb_lanes_list(struct nm_smb_lanes *lanes, nm_smb_entry_fn *entry, void *
 
 uint64_t nm_smb_lanes_cpu_ns(const struct nm_smb_lanes *lanes);
 
-/* ---- queue.c ---- */
+/* ---- pool.c ---- */
 
 struct nm_smb_file {
     struct nm_file base;
@@ -306,6 +307,8 @@ struct nm_smb_file {
     struct nm_smb_file *next; /* while free */
     char path[NM_SMB_PATH_MAX];
 };
+
+#define NM_SMB_NO_SLOT UINT32_MAX
 
 /* What the worker remembers of a request. */
 struct nm_smb_slot {
@@ -334,8 +337,20 @@ struct nm_smb_session {
     struct nm_error dead;                       /* code 0 = alive */
 };
 
-int nm_smb_queue_init(struct nm_smb_session *session, struct nm_error *err) NM_MUST_CHECK;
-void nm_smb_queue_done(struct nm_smb_session *session);
+int nm_smb_pool_init(struct nm_smb_session *session, struct nm_error *err) NM_MUST_CHECK;
+void nm_smb_pool_done(struct nm_smb_session *session);
+
+/* NULL: out of memory, or too many. */
+struct nm_smb_file *nm_smb_file_take(struct nm_smb_session *session);
+void nm_smb_file_release(struct nm_smb_session *session, struct nm_smb_file *file);
+
+/* The number of a slot and of its request, NM_SMB_NO_SLOT when all are in use. */
+uint32_t nm_smb_slot_take(struct nm_smb_session *session, struct nm_op *op,
+                          struct nm_smb_file *file, unsigned lane);
+void nm_smb_slot_release(struct nm_smb_session *session, uint32_t number);
+
+/* ---- queue.c ---- */
+
 void nm_smb_queue_submit(struct nm_session *base, struct nm_op *op);
 int nm_smb_queue_reap(struct nm_session *base, uint64_t deadline_ns, struct nm_error *err);
 void nm_smb_queue_cancel(struct nm_session *base);

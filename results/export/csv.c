@@ -1,8 +1,8 @@
 /* export --format csv: every trial in the layout that `import csv` reads.
  *
  * The fixed columns come first, then one column per condition that any of the trials has, under its
- * own name (`source` is a condition, so where the number comes from is `origin`, and an imported
- * value as it was printed `printed`). What was not measured is an empty field. Names that a
+ * own name (`source` is one of them, so where the number comes from is `origin`). What was not
+ * measured is an empty field. A line is a trial: line breaks in texts become blanks. Names that a
  * spreadsheet would run as formulas get an apostrophe in front, which the import takes off again.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
@@ -10,16 +10,26 @@
 
 #include "../escape.h"
 #include "../store_document.h"
-#include "clock.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+static void write_last(FILE *out, const char *text)
+{
+    char line[1024];
+
+    snprintf(line, sizeof(line), "%s", text ? text : "");
+    for (char *p = line; *p; p++)
+        if (*p == '\n' || *p == '\r')
+            *p = ' ';
+    nm_escape_csv(out, line);
+}
+
 static void write_text(FILE *out, const char *text)
 {
-    nm_escape_csv(out, text ? text : "");
+    write_last(out, text);
     putc(',', out);
 }
 
@@ -30,21 +40,12 @@ static void write_number(FILE *out, uint64_t value, bool known)
     putc(',', out);
 }
 
-static void write_time(FILE *out, uint64_t utc_ns)
-{
-    char text[24] = "";
-
-    if (utc_ns)
-        nm_clock_format_utc(utc_ns, text);
-    write_text(out, text);
-}
-
 /* used: by place in nm_condition_table, whether any trial has the condition. */
 static void write_head(const bool *used, FILE *out)
 {
     fputs("nas,firmware,volume,kind,protocol,workload,phase,pass,trial,bytes,duration_ns,status,"
-          "reason,raw,message,files,operations,cpu_ns,flags,origin,printed,run,round,start_utc,"
-          "firmware_date,label,interface",
+          "reason,raw,message,files,operations,cpu_ns,streams,flags,origin,source_text,run,round,"
+          "start_utc_ns,firmware_date,label,interface",
           out);
     for (size_t i = 0; i < nm_condition_table_length; i++)
         if (used[i])
@@ -77,21 +78,20 @@ static void write_line(const bool *used, const struct nm_document *document, int
     write_number(out, t->files, t->files > 0);
     write_number(out, t->operations, t->operations > 0);
     write_number(out, t->cpu_ns, t->cpu_ns > 0);
+    write_number(out, t->streams, t->streams > 0);
     write_text(out, t->flags);
     write_text(out, t->source);
     write_text(out, t->source_text);
     write_text(out, document->session.run);
     write_number(out, t->round, true);
-    write_time(out, t->start_utc_ns);
+    write_number(out, t->start_utc_ns, t->start_utc_ns > 0);
     write_text(out, document->nas.firmware_date);
     write_text(out, document->volume.label);
-    nm_escape_csv(out, document->volume.interface ? document->volume.interface : "");
+    write_last(out, document->volume.interface);
     for (size_t i = 0; i < nm_condition_table_length; i++)
         if (used[i]) {
-            const char *value = nm_conditions_get(t->conditions, nm_condition_table[i].name);
-
             putc(',', out);
-            nm_escape_csv(out, value ? value : "");
+            write_last(out, nm_conditions_get(t->conditions, nm_condition_table[i].name));
         }
     putc('\n', out);
 }

@@ -33,7 +33,7 @@ static int write_json(struct nm_store *store, const struct nm_cells *cells, FILE
 {
     bool first = true;
 
-    fputs("[", out);
+    fputs("{\"schema\":1,\"trials\":[", out);
     for (size_t i = 0; i < cells->count; i++)
         for (size_t k = 0; k < cells->items[i].n_trials; k++) {
             int r;
@@ -44,7 +44,7 @@ static int write_json(struct nm_store *store, const struct nm_cells *cells, FILE
             if (r < 0)
                 return r;
         }
-    fputs("\n]\n", out);
+    fputs("\n]}\n", out);
     return 0;
 }
 

@@ -54,6 +54,9 @@ int nm_csv_text(const struct nm_csv *csv, const char *column, char *out, size_t 
 {
     struct nm_slice field = nm_csv_field(csv, column);
 
+    /* The export puts it in front of what a spreadsheet would run as a formula. */
+    if (field.length > 1 && field.at[0] == '\'' && strchr("=+-@\t\r", field.at[1]))
+        field = nm_slice_from(field, 1);
     if (field.length >= size)
         return nm_csv_fault(csv, column, "too long", err);
     nm_slice_copy(field, out, size);
@@ -92,7 +95,7 @@ int nm_csv_check_kind(const struct nm_csv *csv, const char *column, const char *
 struct trial_text {
     char nas[128], firmware[128], volume[128], kind[32], label[128], interface[64], protocol[32];
     char workload[256], phase[64], status[32], reason[32], raw[64], message[400], flags[128];
-    char source_text[96];
+    char source_text[96], firmware_date[32];
     char *key;
 };
 
@@ -107,10 +110,14 @@ static const struct text_column {
         .name = #column, .offset = offsetof(struct trial_text, column),                            \
         .size = sizeof(((struct trial_text *)NULL)->column), .needed = is_needed                   \
     }
-    TEXT(nas, true),      TEXT(firmware, true),     TEXT(volume, true),   TEXT(kind, true),
-    TEXT(protocol, true), TEXT(workload, true),     TEXT(phase, true),    TEXT(label, false),
-    TEXT(status, false),  TEXT(interface, false),   TEXT(reason, false),  TEXT(raw, false),
-    TEXT(flags, false),   TEXT(source_text, false), TEXT(message, false),
+    TEXT(nas, true),      TEXT(firmware, true),
+    TEXT(volume, true),   TEXT(kind, true),
+    TEXT(protocol, true), TEXT(workload, true),
+    TEXT(phase, true),    TEXT(label, false),
+    TEXT(status, false),  TEXT(interface, false),
+    TEXT(reason, false),  TEXT(raw, false),
+    TEXT(flags, false),   TEXT(source_text, false),
+    TEXT(message, false), TEXT(firmware_date, false),
 #undef TEXT
 };
 #define N_TEXT_COLUMNS (sizeof(text_columns) / sizeof(text_columns[0]))
@@ -199,7 +206,7 @@ static int read_status(const struct nm_csv *csv, const struct trial_text *text,
 
 static bool is_trial_column(struct nm_slice name)
 {
-    static const char *const others[] = {"trial", "source", "run",        "target",
+    static const char *const others[] = {"trial", "origin", "run",        "target",
                                          "id",    "rate",   "bytes_per_s"};
 
     for (size_t i = 0; i < N_TEXT_COLUMNS; i++)
@@ -269,6 +276,7 @@ static void point_at(struct nm_document *document, const struct trial_text *text
 
     document->nas.name = text->nas;
     document->nas.firmware = text->firmware;
+    document->nas.firmware_date = or_null(text->firmware_date);
     document->volume.name = text->volume;
     document->volume.kind = text->kind;
     document->volume.label = or_null(text->label);

@@ -101,11 +101,13 @@ static void amount_of(const struct nm_workload *workload, uint64_t *ret_bytes, u
         .streams = 1, .depth = 1, .block_bytes = 4096, .capacity_bytes = UINT64_MAX};
     const struct nm_phase *phases;
     size_t n = workload->ops->phases(workload, &phases);
-    uint64_t space;
 
     for (size_t i = 0; i < n; i++)
         if (phases[i].role == NM_PHASE_MEASURED) {
-            workload->ops->volume(workload, &context, i, ret_bytes, ret_files, &space);
+            struct nm_workload_size size = workload->ops->size(workload, &context, i);
+
+            *ret_bytes = size.bytes;
+            *ret_files = size.files;
             return;
         }
 }

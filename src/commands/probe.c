@@ -122,6 +122,8 @@ static int start(const struct nm_arguments *arguments, struct nm_plan *plan, str
         r = nm_target_init(&target, plan, 0, plan->protocols[0], id, &err);
     if (!r)
         r = probe(&runner, &target, &written, &err);
+    if (!r && nm_conditions_get(&target.conditions, "server.warning"))
+        nm_complain("warning: %s", nm_conditions_get(&target.conditions, "server.warning"));
     if (!r && arguments->json)
         r = print_json(&target, written, &err);
     else if (!r)

@@ -178,6 +178,22 @@ int nm_stored_print_rows(const struct nm_arguments *arguments, const json_t *row
     return fflush(stdout) ? nm_error_errno(err, -EIO, "writing to standard output failed") : 0;
 }
 
+/* A text of several lines (the plan) below its key. */
+static void print_lines(const char *key, const char *text)
+{
+    printf("\n%s:\n", key);
+    while (*text) {
+        char *line = strndup(text, strcspn(text, "\n"));
+
+        fputs("  ", stdout);
+        nm_escape_plain(stdout, line ? line : "?");
+        putchar('\n');
+        text += strcspn(text, "\n");
+        text += *text == '\n';
+        free(line);
+    }
+}
+
 static void print_member(const char *key, const json_t *value, const char *indent)
 {
     char *text;
@@ -197,6 +213,10 @@ static void print_member(const char *key, const json_t *value, const char *inden
     }
     if (json_is_null(value) || (json_is_array(value) && !json_array_size(value)))
         return; /* what is not known needs no line */
+    if (json_is_string(value) && strchr(json_string_value(value), '\n')) {
+        print_lines(key, json_string_value(value));
+        return;
+    }
     text = value_text(value);
     printf("%s%s: %s\n", indent, key, text ? text : "?");
     free(text);

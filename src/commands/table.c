@@ -67,12 +67,11 @@ static int run(const struct nm_arguments *arguments)
     struct nm_error err = {0};
     int r = read_style(arguments, &style, &err);
 
-    if (arguments->json)
-        format = "json";
+    format = arguments->json ? "json" : format ? format : "text";
     if (r == 0)
-        r = nm_stored_cells(arguments, true, &store, &cells, &err);
+        r = nm_stored_cells(arguments, !strcmp(format, "json"), &store, &cells, &err);
     if (r == 0)
-        r = nm_table_write(cells, format ? format : "text", &style, stdout, &err);
+        r = nm_table_write(cells, format, &style, stdout, &err);
     nm_cells_free(cells);
     nm_store_close(store);
     return r < 0 ? nm_stored_fail(&err) : NM_EXIT_OK;

@@ -351,6 +351,18 @@ static void complain(struct state *state, const struct nm_target *target)
     nm_client_complain(&both, say, state);
 }
 
+/* What the backend has to say about the session it got. */
+static void warn_of_session(struct state *state, const struct nm_target *target)
+{
+    const char *warning = nm_conditions_get(&target->conditions, "server.warning");
+    char text[512];
+
+    if (!warning)
+        return;
+    snprintf(text, sizeof(text), "%s: %s", target->url, warning);
+    say(state, text);
+}
+
 /* Connects to every target that something will run on, and compares what is behind it with last
  * time. */
 static int preflight(struct state *state, struct nm_error *err)
@@ -367,6 +379,7 @@ static int preflight(struct state *state, struct nm_error *err)
         complain(state, target);
         if (target->probe_result < 0 || !target->info.identity[0])
             continue;
+        warn_of_session(state, target);
         r = nm_store_check_identity(state->run.store, target->volume_id,
                                     nm_protocol_name(target->protocol), target->info.identity, err);
         if (r < 0)

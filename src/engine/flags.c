@@ -4,6 +4,7 @@
 #include "flags.h"
 
 #include "clock.h"
+#include "language.h"
 #include "steady.h"
 
 #include <ctype.h>
@@ -40,23 +41,28 @@ enum flag {
 static const struct {
     const char *word, *legend;
 } table[FLAGS] = {
-    [FLAG_SHORT] = {"short",
-                    "measured for less than half a second; more files or a larger size say more"},
+    [FLAG_SHORT] =
+        {"short",
+         NM_N("measured for less than half a second; more files or a larger size say more")},
     [FLAG_CLIENT_CPU] =
-        {"client-cpu", "a client process used over 90 % of a core: this machine may be the limit"},
-    [FLAG_LINK] = {"link", "at least 95 % of what the network link carries: the link is the limit"},
+        {"client-cpu",
+         NM_N("a client process used over 90 percent of a core: this machine may be the limit")},
+    [FLAG_LINK] =
+        {"link",
+         NM_N("at least 95 percent of what the network link carries: the link is the limit")},
     [FLAG_CACHED] =
-        {"cached", "faster than the link or read back from less than twice the memory of the NAS: "
-                   "may come from a cache"},
+        {"cached",
+         NM_N("faster than the link or read back from less than twice the memory of the NAS: "
+              "may come from a cache")},
     [FLAG_SERVER_CACHED] = {"server-cached",
-                            "ends when the server acknowledged, the data may still be in its "
-                            "memory; use a set of more than twice the memory of the NAS"},
-    [FLAG_BUFFERED] = {"buffered", "went through this machine's page cache"},
-    [FLAG_BURST] = {"burst", "started faster than it went on: see burst and sustained rates"},
-    [FLAG_UNSTABLE] = {"unstable", "the rate varied strongly within the trial"},
-    [FLAG_SYSTEM_DISK] = {"system-disk", "the target is on the same device as /"},
-    [FLAG_SHARED_LOAD] = {"shared-load", "another run was active on the target"},
-    [FLAG_NOT_PREFILLED] = {"not-prefilled", "blocks were read that nobody wrote before"},
+                            NM_N("ends when the server acknowledged, the data may still be in its "
+                                 "memory; use a set of more than twice the memory of the NAS")},
+    [FLAG_BUFFERED] = {"buffered", NM_N("went through this machine's page cache")},
+    [FLAG_BURST] = {"burst", NM_N("started faster than it went on: see burst and sustained rates")},
+    [FLAG_UNSTABLE] = {"unstable", NM_N("the rate varied strongly within the trial")},
+    [FLAG_SYSTEM_DISK] = {"system-disk", NM_N("the target is on the same device as /")},
+    [FLAG_SHARED_LOAD] = {"shared-load", NM_N("another run was active on the target")},
+    [FLAG_NOT_PREFILLED] = {"not-prefilled", NM_N("blocks were read that nobody wrote before")},
 };
 
 const char *nm_flag_legend(const char *word)

@@ -100,12 +100,12 @@ static struct nm_job phase_job(const struct scene *scene, size_t phase)
 static uint64_t space_needed(const struct scene *scene)
 {
     const struct nm_workload *workload = scene->group->workload->workload;
-    uint64_t bytes, files, space, most = 0;
+    uint64_t most = 0;
 
     for (size_t i = 0; i < scene->n_phases; i++) {
         struct nm_job job = phase_job(scene, i);
+        uint64_t space = workload->ops->size(workload, &job.context, i).space_bytes;
 
-        workload->ops->volume(workload, &job.context, i, &bytes, &files, &space);
         if (space > most)
             most = space;
     }

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 static const char *const verify_words[] = {"none", "size", "full"};
 static const char *const order_words[] = {"passes", "grouped"};
@@ -41,6 +42,19 @@ static void plan_conditions(const struct nm_plan *plan, const struct nm_workload
         nm_conditions_set(set, "data", "compressible:%" PRIu32 "%%", run->data.zero_percent);
         break;
     }
+}
+
+/* Options of the workload, as text where it fits, else by hash: what matters is whether two are
+ * equal. */
+static void workload_conditions(const struct nm_plan_workload *workload, struct nm_conditions *set)
+{
+    size_t length = strlen(workload->settings);
+
+    if (length && length < sizeof(set->items[0].value))
+        nm_conditions_set(set, "workload.options", "%s", workload->settings);
+    else if (length)
+        nm_conditions_set(set, "workload.options", "xxh64:%016" PRIx64,
+                          (uint64_t)XXH64(workload->settings, length, 0));
 }
 
 static void add_latency(struct nm_metrics *metrics, const char *name,
@@ -125,9 +139,6 @@ static struct nm_flag_input flag_input(const struct nm_run *run, const struct nm
     const struct nm_workload *workload = group->workload->workload;
     enum nm_protocol protocol = group->target->protocol;
     const char *flush = nm_conditions_get(conditions, "flush");
-    uint64_t bytes, files, space;
-
-    workload->ops->volume(workload, context, phase, &bytes, &files, &space);
     return (struct nm_flag_input){
         .bytes = outcome->bytes,
         .duration_ns = outcome->duration_ns,
@@ -135,7 +146,8 @@ static struct nm_flag_input flag_input(const struct nm_run *run, const struct nm
         .bins_bytes = outcome->bins_bytes,
         .n_bins = outcome->n_bins,
         .bin_ns = NM_BIN_NS,
-        .working_set_bytes = space + run->plan->run.evict_bytes,
+        .working_set_bytes =
+            workload->ops->size(workload, context, phase).space_bytes + run->plan->run.evict_bytes,
         .nas_ram_bytes = run->plan->nas.ram_bytes,
         .writes = writes,
         .no_flush = flush && !strcmp(flush, "ack"),
@@ -191,6 +203,7 @@ int nm_trial_store(struct nm_run *run, const struct nm_group *group, struct nm_g
     nm_conditions_merge(conditions, &run->client);
     nm_conditions_merge(conditions, &group->target->link);
     nm_client_describe_now("", conditions);
+    workload_conditions(group->workload, conditions);
     if (context)
         plan_conditions(run->plan, context, conditions);
     if (result->outcome) {

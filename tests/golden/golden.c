@@ -1,7 +1,9 @@
 /* The golden program: makes a database with everything a table can show, and prints tables of it.
  *
  *   golden make DB
- *   golden table DB FORMAT LANGUAGE [BY] [UNIT] [DIGITS] [SELECT...]     LANGUAGE - = none named
+ *   golden many DB FIRMWARES VOLUMES      20 cells of 10 trials with 100 bins per firmware and
+ * volume golden table DB FORMAT LANGUAGE [BY] [UNIT] [DIGITS] [SELECT...]     LANGUAGE - = none
+ * named
  *
  * The first device has the figures of a published review (rates as printed there, three trials
  * around them), the second one names that break tables, the third one imported numbers.
@@ -24,6 +26,8 @@ struct maker {
     struct nm_error err;
     int64_t campaign_id, session_id, volume_id;
     unsigned n_trials; /* so far; gives each its time */
+    size_t n_bins;
+    int phase_index; /* -1 = upload, download */
     const char *dialect, *source, *source_text;
 };
 
@@ -64,9 +68,10 @@ struct cell {
 static void trial(struct maker *maker, const struct cell *cell, uint32_t pass, double mb_per_s,
                   enum nm_status status, enum nm_reason reason, const char *flags)
 {
-    bool upload = !strcmp(cell->phase, "upload");
+    bool upload = !strcmp(cell->phase, "upload") || strstr(cell->phase, "write");
     struct nm_conditions conditions = {0};
     struct nm_metrics metrics = {0};
+    static uint64_t bins[100];
     struct nm_trial_record record = {
         .session_id = maker->session_id,
         .campaign_id = maker->campaign_id,
@@ -75,7 +80,7 @@ static void trial(struct maker *maker, const struct cell *cell, uint32_t pass, d
         .target = "smb://nas/share",
         .workload = cell->workload,
         .phase = cell->phase,
-        .phase_index = !upload,
+        .phase_index = maker->phase_index < 0 ? !upload : maker->phase_index,
         .phase_writes = upload,
         .pass = pass,
         .status = status,
@@ -91,10 +96,15 @@ static void trial(struct maker *maker, const struct cell *cell, uint32_t pass, d
         .conditions = &conditions,
         .metrics = &metrics,
         .flags = flags,
+        .bins_bytes = bins,
+        .n_bins = maker->n_bins,
+        .bin_ns = 100 * NM_NS_PER_MS,
         .source = maker->source ? maker->source : "measured",
         .source_text = maker->source_text,
     };
 
+    for (size_t i = 0; i < maker->n_bins; i++)
+        bins[i] = 4000000 + i * 12345 % 777777;
     nm_conditions_set(&conditions, "data", "random");
     nm_conditions_set(&conditions, "flush", !strcmp(cell->protocol, "smb") ? "ack" : "end");
     if (maker->dialect)
@@ -224,6 +234,27 @@ static void hostile(struct maker *maker)
     maker->dialect = NULL;
 }
 
+/* Block sizes times directions: a row per step, a table per volume. */
+static void steps(struct maker *maker)
+{
+    static const char *const phases[] = {
+        "seq512B-q4-write",  "seq512B-q4-read",  "seq4KiB-q4-write", "seq4KiB-q4-read",
+        "seq64KiB-q4-write", "seq64KiB-q4-read", "seq1MiB-q4-write", "seq1MiB-q4-read"};
+
+    device(maker, "steps", "1.0", "trials = 1");
+    for (int k = 0; k < 2; k++) {
+        volume(maker, k ? "raid1" : "single", k ? "raid1" : "single", NULL, k);
+        for (int i = 0; i < 8; i++) {
+            const struct cell cell = {"iscsi", "atto", phases[i], 268435456, 0};
+
+            maker->phase_index = i;
+            trial(maker, &cell, 1, 10 * i + k + 1,
+                  k && i == 1 ? NM_STATUS_UNSUPPORTED : NM_STATUS_OK, NM_REASON_NONE, NULL);
+        }
+    }
+    maker->phase_index = -1;
+}
+
 static void imported(struct maker *maker)
 {
     const struct cell up = {"smb", "copy:1x2GB", "upload", 2000000000, 1};
@@ -240,13 +271,43 @@ static void imported(struct maker *maker)
 
 static int make(const char *path)
 {
-    struct maker maker = {0};
+    struct maker maker = {.phase_index = -1};
 
     check(&maker, nm_store_open(path, NM_STORE_WRITE, &maker.store, &maker.err));
     check(&maker, nm_store_batch_begin(maker.store, &maker.err));
     review(&maker);
     hostile(&maker);
+    steps(&maker);
     imported(&maker);
+    check(&maker, nm_store_batch_end(maker.store, true, &maker.err));
+    nm_store_close(maker.store);
+    return 0;
+}
+
+/* A long history, to see how reading scales. */
+static int many(const char *path, int n_firmwares, int n_volumes)
+{
+    static const char *const protocols[] = {"smb", "nfs"}, *const phases[] = {"upload", "download"},
+                             *const workloads[] = {"copy:1x2GB", "copy:1000x2MB", "copy:10000x2KB",
+                                                   "copy:1x1GB", "copy:100x1MB"};
+    struct maker maker = {.n_bins = 100, .phase_index = -1};
+    char name[32];
+
+    check(&maker, nm_store_open(path, NM_STORE_WRITE, &maker.store, &maker.err));
+    check(&maker, nm_store_batch_begin(maker.store, &maker.err));
+    for (int firmware = 0; firmware < n_firmwares; firmware++) {
+        snprintf(name, sizeof(name), "1.%d", firmware);
+        device(&maker, "many", name, "trials = 10");
+        for (int k = 0; k < n_volumes * 20; k++) {
+            const struct cell cell = {protocols[k / 10 % 2], workloads[k / 2 % 5], phases[k % 2],
+                                      2000000000, 1};
+
+            snprintf(name, sizeof(name), "volume%d", k / 20);
+            volume(&maker, name, "single", name, k / 20);
+            for (uint32_t pass = 1; pass <= 10; pass++)
+                trial(&maker, &cell, pass, 40 + pass + k % 7, NM_STATUS_OK, NM_REASON_NONE, NULL);
+        }
+    }
     check(&maker, nm_store_batch_end(maker.store, true, &maker.err));
     nm_store_close(maker.store);
     return 0;
@@ -285,9 +346,12 @@ int main(int argc, char **argv)
 {
     if (argc == 3 && !strcmp(argv[1], "make"))
         return make(argv[2]);
+    if (argc == 5 && !strcmp(argv[1], "many"))
+        return many(argv[2], atoi(argv[3]), atoi(argv[4]));
     if (argc >= 5 && !strcmp(argv[1], "table"))
         return table(argc, argv);
-    fputs("usage: golden make DB | golden table DB FORMAT LANGUAGE [BY UNIT DIGITS SELECT...]\n",
+    fputs("usage: golden make DB | golden many DB FIRMWARES VOLUMES | golden table DB FORMAT "
+          "LANGUAGE [BY UNIT DIGITS SELECT...]\n",
           stderr);
     return 2;
 }

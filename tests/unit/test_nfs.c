@@ -312,6 +312,18 @@ static void test_nfs_full_volume_is_no_space(void **state)
     must_fail(write_op(file, 10), -EIO, NM_REASON_INTERNAL);
 }
 
+static void test_nfs_refuses_writes_that_libnfs_cannot_encode(void **state)
+{
+    struct nm_file *file;
+
+    (void)state;
+    must_connect(PATIENT, 1);
+    file = must_create("a");
+    ((struct nm_nfs_session *)session)->cannot_write = true; /* what NFSv4 finds out at connect */
+    must_fail(write_op(file, 10), -EOPNOTSUPP, NM_REASON_UNSUPPORTED);
+    assert_int_equal(fake.calls[FAKE_WRITE], 0);
+}
+
 static void test_nfs_short_transfers_are_continued(void **state)
 {
     struct nm_file *file;
@@ -448,7 +460,7 @@ static void all_must_end(enum nm_reason reason)
         assert_int_equal(op->err.reason, reason);
     }
     assert_int_equal(session->in_flight, 0);
-    must_fail(create_op("later"), err.code ? err.code : (int)queue[0].result, reason);
+    must_fail(create_op("later"), (int)queue[0].result, reason);
 }
 
 static void test_nfs_silent_server_times_out(void **state)
@@ -564,6 +576,7 @@ int main(void)
         TEST(cancel_ends_what_waits),
         TEST(changed_verifier_is_lost_data),
         TEST(full_volume_is_no_space),
+        TEST(refuses_writes_that_libnfs_cannot_encode),
         TEST(short_transfers_are_continued),
         TEST(optional_parts_may_be_missing),
         TEST(lists_in_pages_with_and_without_readdirplus),

@@ -82,8 +82,8 @@ static void test_units_parse_bytes_refuses_what_it_cannot_keep_exactly(void **st
         "18446744073709551616",
         "1.0000000000000000001KB",
         "1  KB",
-        "\xc2\xa0"
-        "1KB",
+        ("\xc2\xa0"
+         "1KB"),
     };
     struct nm_error err;
 

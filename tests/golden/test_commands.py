@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+# test_commands.py NASMARK GOLDEN-PROGRAM SCHEMAS: the commands that read and annotate the database, run as a
+# user runs them.
+import csv
+import hashlib
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+NASMARK, GOLDEN, SCHEMAS = sys.argv[1:4]
+EXPECTED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "expected")
+CSV_HEAD = "nas,firmware,volume,kind,protocol,workload,phase,pass,trial,bytes,duration_ns"
+
+
+class Commands(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory()
+        self.db = self.directory.name + "/a.db"
+        subprocess.run([GOLDEN, "make", self.db], check=True)
+
+    def tearDown(self):
+        self.directory.cleanup()
+
+    def nasmark(self, *args, code=0, **environment):
+        env = {k: v for k, v in os.environ.items() if not k.startswith(("LC_", "LANG"))}
+        env.update(NASMARK_DB=self.db, **environment)
+        done = subprocess.run([NASMARK, *args], env=env, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.assertEqual(code == 0, not done.stderr, done.stderr)
+        self.errors = done.stderr
+        return done.stdout
+
+    def sql(self, text):
+        with sqlite3.connect(self.db) as db:
+            return db.execute(text).fetchall()
+
+    def digest(self):
+        with open(self.db, "rb") as f:
+            return hashlib.sha256(f.read()).hexdigest()
+
+    def test_table_prints_what_is_expected(self):
+        for name, args in {"table-pl.md": ("--format", "md", "--lang", "pl"),
+                           "table-en.text": (),
+                           "table.csv": ("--format", "csv"),
+                           "by-protocol.text": ("--by", "protocol", "nas=readynas*"),
+                           "table-ru.text": ("--lang", "ru", "--unit", "MiB/s", "--digits", "3",
+                                             "nas=readynas*")}.items():
+            with open(os.path.join(EXPECTED, name), encoding="utf-8") as f:
+                self.assertEqual(self.nasmark("table", *args), f.read(), name)
+
+    def test_table_speaks_the_users_language_but_not_to_machines(self):
+        self.assertIn("Kopiowanie", self.nasmark("table", LANG="pl_PL.UTF-8"))
+        self.assertIn("Copying", self.nasmark("table", LANG="pl_PL.UTF-8", LC_ALL="C"))
+        for args in (("--format", "csv"), ("--json",)):
+            self.assertEqual(self.nasmark("table", *args, LC_ALL="pl_PL.UTF-8"),
+                             self.nasmark("table", *args, LC_ALL="C"))
+
+    def test_table_stars_or_colours_the_best(self):
+        plain = self.nasmark("table", "nas=readynas*")
+        colour = self.nasmark("table", "nas=readynas*", "--color", "always")
+        self.assertIn("*52.9", plain)
+        self.assertNotIn("\x1b", plain)
+        self.assertIn("\x1b[1m52.9\x1b[0m", colour)
+        self.assertNotIn("*", colour)
+
+    def test_wrong_words_are_usage_errors(self):
+        for args, says in {("table", "volum=x"): "did you mean 'volume'",
+                           ("table", "raid5"): "key=value",
+                           ("table", "nas=nobody"): "nothing in the database",
+                           ("table", "--by", "colour"): "volume, protocol or firmware",
+                           ("table", "--format", "pdf"): "text md csv json html tex",
+                           ("table", "--lang", "de"): "en pl ru ja",
+                           ("table", "--unit", "Mbit/s"): "MB/s or MiB/s",
+                           ("table", "--digits", "x"): "0 to 9",
+                           ("list", "runs", "volume=x"): "does not narrow",
+                           ("show", "99999"): "no trial 99999",
+                           ("show", "nonsense"): "no run nonsense",
+                           ("void", "1"): "--why",
+                           ("void", "x", "--why", "y"): "not the number of a trial",
+                           ("note", "00000000", "x"): "no run 00000000",
+                           ("export",): "--format is missing",
+                           ("export", "--format", "pdf"): "formats are csv json"}.items():
+            self.assertEqual(self.nasmark(*args, code=2), "")
+            self.assertIn(says, self.errors)
+
+    def test_database_that_cannot_be_used(self):
+        self.sql("PRAGMA user_version=99")
+        before = self.digest()
+        for args in (("table",), ("note", "00000000", "x"), ("list", "runs")):
+            self.nasmark(*args, code=2)
+            self.assertIn("schema 99", self.errors)
+        self.assertEqual(self.digest(), before)
+        for name in os.listdir(self.directory.name):
+            os.unlink(os.path.join(self.directory.name, name))
+        with open(self.db, "w", encoding="ascii") as f:
+            f.write("not a database\n" * 100)
+        before = self.digest()
+        self.nasmark("void", "1", "--why", "x", code=2)
+        self.assertIn("not a nasmark database", self.errors)
+        self.assertEqual(self.digest(), before)
+        os.unlink(self.db)
+        self.nasmark("table", code=2)
+        self.assertIn("no database there", self.errors)
+        self.assertFalse(os.path.exists(self.db))
+
+    def test_locked_database_is_waited_for(self):
+        run = json.loads(self.nasmark("list", "runs", "--json"))[0]["run"]
+        holder = sqlite3.connect(self.db, isolation_level=None, check_same_thread=False)
+        holder.execute("BEGIN EXCLUSIVE")
+
+        def release():
+            time.sleep(3)
+            holder.execute("ROLLBACK")
+
+        thread = threading.Thread(target=release)
+        thread.start()
+        self.nasmark("note", run, "waited")
+        thread.join()
+        holder.execute("BEGIN EXCLUSIVE")
+        self.nasmark("note", run, "in vain", code=2)
+        self.assertIn(f"database busy (pid {os.getpid()})", self.errors)
+        holder.close()
+        self.assertEqual(self.sql("SELECT text FROM note"), [("waited",)])
+
+    def test_list_and_show(self):
+        runs = json.loads(self.nasmark("list", "runs", "--json"))
+        self.assertEqual([r["nas"] for r in runs], ["readynas-104", 'A|B, "C" <b>', "steps",
+                                                  "imported"])
+        self.assertEqual(len(json.loads(self.nasmark("list", "runs", "--json", "nas=im*"))), 1)
+        nas = json.loads(self.nasmark("list", "nas", "--json"))
+        self.assertEqual({n["firmware"] for n in nas}, {"6.1.2", "=1+1", "1.0"})
+        cells = json.loads(self.nasmark("list", "cells", "--json", "nas=A*"))
+        self.assertIn("too_short", {c["status"] for c in cells})
+        self.assertEqual(len(self.nasmark("list", "cells", "nas=A*").splitlines()), len(cells) + 1)
+
+        run, = json.loads(self.nasmark("show", runs[1]["run"], "--json"))
+        self.assertEqual(len(run["trials"]), runs[1]["trials"])
+        failed = [t for t in run["trials"] if t["status"] == "failed"]
+        self.assertEqual(len(failed), runs[1]["failed"])
+        self.assertEqual({t["bytes_per_s"] for t in failed}, {None})
+        trial, = json.loads(self.nasmark("show", str(failed[0]["trial"]), "--json"))
+        self.assertEqual(trial["reason"], "timeout")
+        self.assertEqual(trial["conditions"]["smb.dialect"], "3.1.1")
+        self.assertIn("reason: timeout\n", self.nasmark("show", str(trial["trial"])))
+
+    def test_json_follows_the_schemas(self):
+        try:
+            import jsonschema
+        except ImportError:
+            if os.environ.get("NASMARK_REQUIRE_SERVERS") == "1":
+                raise
+            self.skipTest("python3-jsonschema is not installed")
+        runs = json.loads(self.nasmark("list", "runs", "--json"))
+        self.nasmark("note", runs[1]["run"], "remark")
+        run, = json.loads(self.nasmark("show", runs[1]["run"], "--json"))
+        for name, args in [("list-runs", ("list", "runs", "--json")),
+                           ("list-nas", ("list", "nas", "--json")),
+                           ("list-cells", ("list", "cells", "--json")),
+                           ("export", ("export", "--format", "json")),
+                           ("show", ("show", runs[1]["run"], "--json"))] + \
+                          [("show", ("show", str(t["trial"]), "--json")) for t in run["trials"]]:
+            with open(os.path.join(SCHEMAS, name + ".json"), encoding="utf-8") as f:
+                jsonschema.validate(json.loads(self.nasmark(*args)), json.load(f))
+
+    def test_void_and_note(self):
+        select = ("table", "--json", "nas=readynas*", "volume=raid5", "workload=1x2GB",
+                  "protocol=smb")
+
+        def cell():
+            table, = json.loads(self.nasmark(*select))["tables"]
+            return table["rows"][0]["phases"]["upload"]
+
+        before = cell()
+        self.assertEqual(before["n"], 3)
+        trial = before["trials"][0]
+        self.nasmark("void", str(trial["id"]), "--why", "a cable fell out")
+        after = cell()
+        self.assertEqual((after["n"], after["status"]), (2, "ok"))
+        self.assertEqual(after["trials"][0]["status"], "void")
+        self.assertEqual(after["trials"][0]["message"], "a cable fell out")
+        rates = [t["bytes"] * 1e9 / t["duration_ns"] for t in after["trials"][1:]]
+        self.assertAlmostEqual(after["bytes_per_s"] / (rates[0] * rates[1]) ** 0.5, 1, places=9)
+        self.nasmark("void", str(trial["id"]), "--why", "again", code=2)
+        self.nasmark("note", trial["run"], "fan replaced\nwhile running")
+        run, = json.loads(self.nasmark("show", trial["run"], "--json"))
+        self.assertEqual(run["notes"][0]["text"], "fan replaced\nwhile running")
+
+    def test_export_csv(self):
+        text = self.nasmark("export", "--format", "csv", "nas=A*")
+        self.assertTrue(text.startswith(CSV_HEAD + ","))
+        rows = list(csv.DictReader(text.splitlines(keepends=True)))
+        self.assertEqual(len(rows), 31)
+        self.assertEqual({r["nas"] for r in rows}, {'A|B, "C" <b>'})
+        self.assertEqual({r["firmware"] for r in rows}, {"'=1+1"})
+        self.assertIn("two lines \x1b[31m<i>", {r["label"] for r in rows})
+        self.assertEqual(len(text.splitlines()), 32)
+        for r in rows:
+            trial, = json.loads(self.nasmark("show", r["trial"], "--json"))
+            self.assertEqual(r["bytes"], "" if trial["bytes"] is None else str(trial["bytes"]))
+            self.assertEqual(r["status"], trial["status"])
+            self.assertEqual(r["smb.dialect"], trial["conditions"]["smb.dialect"])
+
+    def test_export_comes_back_by_import(self):
+        table = self.nasmark("table", "nas=@(readynas*|steps)", "--format", "csv")
+        for name in "json", "csv":
+            path = f"{self.directory.name}/out.{name}"
+            self.nasmark("export", "--format", name, "-o", path)
+            other = f"{self.directory.name}/{name}.db"
+            self.nasmark("import", name, path, "-q", "--db", other)
+            again = self.nasmark("table", "nas=@(readynas*|steps)", "--format", "csv", "--db", other)
+            again = again.replace(",imported,", ",measured,") if name == "csv" else again
+            self.assertEqual(sorted(again.splitlines()), sorted(table.splitlines()))
+            hostile = self.nasmark("table", "nas=A*", "--format", "csv", "--db", other)
+            self.assertIn('"A|B, ""C"" <b>",\'=1+1,', hostile)
+
+    def test_export_writes_whole_files_or_none(self):
+        path = self.directory.name + "/out.json"
+        self.assertEqual(self.nasmark("export", "--format", "json", "-o", path), "")
+        with open(path, encoding="utf-8") as f:
+            trials = json.load(f)["trials"]
+        self.assertEqual(len(trials), self.sql("SELECT count(*) FROM trial")[0][0])
+        self.assertEqual(trials[0]["trial"]["conditions"]["data"], "random")
+        self.nasmark("export", "--format", "csv", "-o", self.directory.name + "/no/such/x", code=2)
+        self.nasmark("export", "--format", "csv", "-o", path, "nas=nobody", code=2)
+        with open(path, encoding="utf-8") as f:
+            self.assertEqual(json.load(f)["trials"], trials)
+        self.assertEqual(sorted(os.listdir(self.directory.name))[-1], "out.json")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
