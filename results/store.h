@@ -106,6 +106,15 @@ int nm_store_count(struct nm_store *store, int64_t campaign_id, uint32_t round, 
 int nm_store_round(struct nm_store *store, int64_t campaign_id, uint32_t *ret_round,
                    struct nm_error *err) NM_MUST_CHECK;
 
+/* Notes that a run uses this target, before its first trial is stored. */
+int nm_store_target(struct nm_store *store, int64_t volume_id, const char *protocol,
+                    const char *url, struct nm_error *err) NM_MUST_CHECK;
+
+/* Calls take(context, url) for each target that measured trials went to, until it returns non-zero,
+ * which is then the result. */
+int nm_store_targets(struct nm_store *store, int (*take)(void *context, const char *url),
+                     void *context, struct nm_error *err) NM_MUST_CHECK;
+
 int nm_store_void_trial(struct nm_store *store, int64_t trial_id, const char *why,
                         struct nm_error *err) NM_MUST_CHECK;
 int nm_store_note(struct nm_store *store, const char *run_id, const char *text,

@@ -308,3 +308,27 @@ int nm_store_note(struct nm_store *store, const char *run_id, const char *text,
                          "there is no run %s; `nasmark list runs` shows them", run_id);
     return nm_sql_end(store, r, err);
 }
+
+int nm_store_target(struct nm_store *store, int64_t volume_id, const char *protocol,
+                    const char *url, struct nm_error *err)
+{
+    return nm_sql_run(store,
+                      "INSERT INTO target(volume_id, protocol, url) VALUES(?, ?, ?)"
+                      " ON CONFLICT DO NOTHING",
+                      err, "itt", volume_id, protocol, url);
+}
+
+int nm_store_targets(struct nm_store *store, int (*take)(void *context, const char *url),
+                     void *context, struct nm_error *err)
+{
+    sqlite3_stmt *statement;
+    int r = nm_sql_query(store, "SELECT DISTINCT url FROM target WHERE url<>'' ORDER BY url",
+                         &statement, err, "");
+
+    while (r >= 0 && (r = nm_sql_step(store, statement, err)) > 0) {
+        r = take(context, (const char *)sqlite3_column_text(statement, 0));
+        if (r)
+            return r < 0 ? nm_error_errno(err, r, "reading the targets: %s", strerror(-r)) : r;
+    }
+    return r;
+}

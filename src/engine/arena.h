@@ -12,6 +12,7 @@
 #include "backend.h"
 #include "error.h"
 #include "histogram.h"
+#include "sweep.h"
 #include "workload.h"
 
 #include <stdatomic.h>
@@ -28,6 +29,7 @@ enum nm_job_kind {
     NM_JOB_PHASE,   /* one phase of a workload, measured or not */
     NM_JOB_LEAVE,   /* remove the group's directory and what we put there */
     NM_JOB_RETIRE,  /* the same for the run's directory */
+    NM_JOB_SWEEP,   /* remove what earlier runs left behind */
     NM_JOB_RELEASE, /* end of raw writes to a block target */
 };
 
@@ -50,6 +52,7 @@ struct nm_job {
     uint64_t end_bytes;     /* RELEASE */
     bool claimed, measured;
     bool buffered; /* local targets: through the page cache */
+    bool remove;   /* SWEEP: not only look */
     bool fresh;    /* ENTER: the run's directory must not exist yet */
     unsigned workers;
 };
@@ -79,6 +82,7 @@ struct nm_slot {
     struct nm_conditions conditions;
     struct nm_metrics metrics;
     volatile double claim_fraction;
+    struct nm_sweep sweep;
     uint64_t leftover_files; /* LEAVE: entries that are not ours and stay */
     uint32_t n_bins;
     struct nm_histogram operations_latency[NM_OP_KINDS];

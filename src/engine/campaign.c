@@ -259,6 +259,9 @@ static int open_targets(struct state *state, const char *run_id, struct nm_error
         if (!r)
             r = nm_store_volume(state->run.store, state->run.campaign_id, &record,
                                 &target->volume_id, err);
+        if (!r && target->applicable)
+            r = nm_store_target(state->run.store, target->volume_id, nm_protocol_name(protocol),
+                                target->url, err);
     }
     return r;
 }

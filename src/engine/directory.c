@@ -93,17 +93,22 @@ struct listing {
     char **names; /* ours; a directory's name ends with '/' */
     size_t count, capacity;
     uint64_t foreign;
+    bool marker; /* stays until nothing else is there: it says whose the directory is */
     bool out_of_memory;
 };
 
 static void note_entry(void *context, const char *name, const struct nm_stat *stat)
 {
     struct listing *list = context;
-    bool ours = nm_workload_owns_name(name) || !strcmp(name, NM_OWNER_FILE) ||
-                (stat->is_directory && !strncmp(name, "g", 1) && name[1] &&
-                 !name[1 + strspn(name + 1, "0123456789")]);
+    bool ours =
+        nm_workload_owns_name(name) || (stat->is_directory && !strncmp(name, "g", 1) && name[1] &&
+                                        !name[1 + strspn(name + 1, "0123456789")]);
     char *copy = NULL;
 
+    if (!strcmp(name, NM_OWNER_FILE) && !stat->is_directory && !stat->is_symlink) {
+        list->marker = true;
+        return;
+    }
     if (!ours || stat->is_symlink) {
         list->foreign++;
         return;
@@ -136,6 +141,20 @@ static void listing_done(struct listing *list)
 static bool gone(const struct nm_op *op)
 {
     return op->result >= 0 || op->err.reason == NM_REASON_NOT_FOUND;
+}
+
+/* One operation whose object may be missing already. */
+static int remove_one(struct nm_session *session, enum nm_op_kind kind, const char *path,
+                      uint64_t timeout_ns, struct nm_error *err)
+{
+    struct nm_op op = {.kind = kind, .path = path};
+
+    nm_session_run(session, &op, timeout_ns);
+    if (gone(&op))
+        return 0;
+    *err = op.err;
+    nm_error_prefix(err, "cannot remove %s", path);
+    return (int)op.result;
 }
 
 /* Unlinks the files of one directory, several at a time. */
@@ -230,15 +249,16 @@ int nm_directory_remove(struct nm_session *session, const char *path, uint64_t t
         r = nm_directory_remove(session, below, timeout_ns, heartbeat_ns, ret_foreign, err);
     }
     *ret_foreign += list.foreign;
-    if (r || list.foreign || *ret_foreign)
+    if (r || *ret_foreign)
         goto out;
-    op = (struct nm_op){.kind = NM_OP_RMDIR, .path = path};
-    nm_session_run(session, &op, timeout_ns);
-    if (!gone(&op)) {
-        r = (int)op.result;
-        *err = op.err;
-        nm_error_prefix(err, "cannot remove the directory %s", path);
+    if (list.marker) {
+        char marker[512];
+
+        snprintf(marker, sizeof(marker), "%s/%s", path, NM_OWNER_FILE);
+        r = remove_one(session, NM_OP_UNLINK, marker, timeout_ns, err);
     }
+    if (!r)
+        r = remove_one(session, NM_OP_RMDIR, path, timeout_ns, err);
 
 out:
     listing_done(&list);

@@ -94,6 +94,18 @@ static struct nm_job phase_job(const struct scene *scene, size_t phase)
     return job;
 }
 
+static void warn(struct nm_run *run, const char *fmt, ...) NM_PRINTF(2, 3);
+static void warn(struct nm_run *run, const char *fmt, ...)
+{
+    char text[700];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    run->on_warning(run->context, text);
+}
+
 /* ---- preparing the target ---- */
 
 /* Sizes of the workload: payload and what it needs on the target. */
@@ -156,6 +168,10 @@ static int prepare(struct scene *scene, struct nm_error *err)
     if (!r && files) {
         r = nm_target_enter(target, runner, scene->backend, scene->directory, err);
         scene->entered = !r;
+        if (!r && target->shared && !target->shared_said)
+            warn(scene->run, "%s: another run is active there; its load is in these figures",
+                 target->url);
+        target->shared_said |= target->shared;
     }
     scene->job.claimed = target->claim != NM_CLAIM_NONE;
     return r;
@@ -303,18 +319,6 @@ static int run_phases(struct scene *scene, const struct nm_error *prepare_failed
 }
 
 /* ---- cleaning up ---- */
-
-static void warn(struct nm_run *run, const char *fmt, ...) NM_PRINTF(2, 3);
-static void warn(struct nm_run *run, const char *fmt, ...)
-{
-    char text[700];
-    va_list ap;
-
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof(text), fmt, ap);
-    va_end(ap);
-    run->on_warning(run->context, text);
-}
 
 static void clean_up(struct scene *scene)
 {

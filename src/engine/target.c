@@ -130,6 +130,18 @@ int nm_target_claim(struct nm_target *target, struct nm_runner *runner,
     return 0;
 }
 
+/* Directories of this very run (other volumes on the same share) do not count. */
+static void note_other_runs(struct nm_target *target, const struct nm_sweep *sweep)
+{
+    size_t own = strlen(NM_RUN_DIRECTORY_PREFIX) + 8;
+
+    for (uint32_t i = 0; i < sweep->count; i++)
+        if ((sweep->entries[i].state == NM_SWEEP_IN_USE ||
+             sweep->entries[i].state == NM_SWEEP_RECENT) &&
+            strncmp(sweep->entries[i].name, target->run_directory, own))
+            target->shared = true;
+}
+
 int nm_target_enter(struct nm_target *target, struct nm_runner *runner,
                     const struct nm_backend_ops *backend, const char *directory,
                     struct nm_error *err)
@@ -142,6 +154,8 @@ int nm_target_enter(struct nm_target *target, struct nm_runner *runner,
     job.fresh = !target->entered;
     r = run_job(runner, &job, false, NULL, err);
     target->lost = false;
+    if (job.fresh)
+        note_other_runs(target, &runner->arena->slots[0].sweep);
     /* Half an entry may be there too; only a directory that was somebody else's is not ours. */
     if (!r || err->code != -EEXIST)
         target->entered = true;
@@ -161,6 +175,16 @@ int nm_target_leave(struct nm_target *target, struct nm_runner *runner,
     target->lost =
         r < 0 && (err->reason == NM_REASON_TIMEOUT || err->reason == NM_REASON_CONNECTION_LOST);
     return r;
+}
+
+int nm_target_sweep(struct nm_target *target, struct nm_runner *runner,
+                    const struct nm_backend_ops *backend, bool remove, struct nm_error *err)
+{
+    struct nm_job job;
+
+    nm_target_job(target, runner->plan, NM_JOB_SWEEP, backend, &job);
+    job.remove = remove;
+    return run_job(runner, &job, false, NULL, err);
 }
 
 int nm_target_retire(struct nm_target *target, struct nm_runner *runner, uint64_t *ret_foreign,

@@ -28,7 +28,9 @@ struct nm_target {
     uint64_t raw_end_bytes; /* highest byte that raw writes may have touched */
     bool entered;           /* the run's directory exists */
     bool evict_filled;
-    bool lost; /* did not answer the last time it was cleaned: do not wait for it again */
+    bool shared_said;
+    bool shared; /* another run was active there when we came */
+    bool lost;   /* did not answer the last time it was cleaned: do not wait for it again */
     char run_directory[64];
 };
 
@@ -61,6 +63,12 @@ int nm_target_enter(struct nm_target *target, struct nm_runner *runner,
 int nm_target_leave(struct nm_target *target, struct nm_runner *runner,
                     const struct nm_backend_ops *backend, const char *directory,
                     uint64_t *ret_foreign, struct nm_error *err) NM_MUST_CHECK;
+
+/* Looks for what earlier runs left behind, and removes it; the findings are in slot 0 of the arena.
+ */
+int nm_target_sweep(struct nm_target *target, struct nm_runner *runner,
+                    const struct nm_backend_ops *backend, bool remove,
+                    struct nm_error *err) NM_MUST_CHECK;
 
 /* End of the run: removes the run's directory; after raw writes zeroes what could look like a
  * partition table. Does nothing where nothing is left. */

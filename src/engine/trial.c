@@ -204,6 +204,8 @@ int nm_trial_store(struct nm_run *run, const struct nm_group *group, struct nm_g
     nm_conditions_merge(conditions, &group->target->link);
     nm_client_describe_now("", conditions);
     workload_conditions(group->workload, conditions);
+    if (group->target->shared)
+        nm_conditions_set(conditions, "server.load", "shared");
     if (context)
         plan_conditions(run->plan, context, conditions);
     if (result->outcome) {

@@ -109,7 +109,7 @@ static int connect_target(struct worker *w, struct nm_error *err)
         .block_bytes = block_bytes,
         .stream = w->index,
         .streams = job->workers,
-        .read_only = job->kind == NM_JOB_PROBE,
+        .read_only = job->kind == NM_JOB_PROBE || (job->kind == NM_JOB_SWEEP && !job->remove),
         .claimed = job->claimed,
         .buffered = job->buffered,
     };
@@ -289,11 +289,18 @@ static int do_job(struct worker *w, struct nm_error *err)
         return job->backend->claim ? job->backend->claim(w->session, &w->slot->claim_fraction, err)
                                    : 0;
     case NM_JOB_ENTER:
+        /* First of a run on this target: who else is there? Not knowing is no reason to fail. */
+        if (job->fresh)
+            (void)!nm_sweep_run(w->session, false, w->connect.timeout_ns, buffer, buffer_bytes,
+                                &w->slot->heartbeat_ns, &w->slot->sweep, &(struct nm_error){0});
         return nm_directory_enter(w->session, job->run_directory, job->directory, job->fresh,
                                   w->connect.timeout_ns, buffer, buffer_bytes, err);
     case NM_JOB_PHASE: return run_phases(w, err);
     case NM_JOB_LEAVE: return leave(w, job->directory, err);
     case NM_JOB_RETIRE: return leave(w, job->run_directory, err);
+    case NM_JOB_SWEEP:
+        return nm_sweep_run(w->session, job->remove, w->connect.timeout_ns, buffer, buffer_bytes,
+                            &w->slot->heartbeat_ns, &w->slot->sweep, err);
     case NM_JOB_RELEASE:
         return job->backend->release ? job->backend->release(w->session, job->end_bytes, err) : 0;
     }
