@@ -22,7 +22,9 @@ static void write_number(FILE *out, double value)
 {
     char text[40];
 
-    if (isfinite(value))
+    if (fabs(value) < 1e15 && value == floor(value))
+        fprintf(out, "%.0f", value); /* 64000000, not 6.4e+07 */
+    else if (isfinite(value))
         fputs(nm_units_format_double(value, 0, text, sizeof(text)), out);
     putc(',', out);
 }

@@ -129,6 +129,8 @@ static bool mean_sentence(const struct nm_table_doc *doc, const struct nm_grid *
     for (size_t i = 0; i < grid->n_rows; i++)
         for (size_t k = 0; k < grid->n_columns; k++)
             widest = fmax(widest, nm_words_half_range(nm_grid_cell(grid, i, k)));
+    if (n == 1 && grid->names->imported)
+        return false; /* nobody knows of how many trials it is the mean */
     if (n == 1)
         snprintf(out, NM_WORDS, "%s", nm_tr(doc->language, "One trial."));
     else if (n && isfinite(widest))

@@ -41,6 +41,12 @@ static const struct word phases[] = {
     {"download", NM_N("Download")},
     {"write", NM_N("Write")},
     {"read", NM_N("Read")},
+    {"write_char", NM_N("Write, per character")},
+    {"write_block", NM_N("Write, block")},
+    {"rewrite", NM_N("Rewrite")},
+    {"read_char", NM_N("Read, per character")},
+    {"read_block", NM_N("Read, block")},
+    {"seeks", NM_N("Seeks")},
     {NULL, NULL},
 };
 
@@ -356,7 +362,9 @@ static const char *metric_text(const struct nm_table_doc *doc, const struct head
         return out;
     }
     nm_units_format_rate(headline->value, doc->style->digits, sign, out, NM_WORDS);
-    if (*headline->unit)
+    if (!strcmp(headline->unit, "1/s"))
+        snprintf(out + strlen(out), NM_WORDS - strlen(out), "/s");
+    else if (*headline->unit)
         snprintf(out + strlen(out), NM_WORDS - strlen(out), " %s", headline->unit);
     return out;
 }

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,7 +81,10 @@ static char *value_text(const json_t *value)
     case JSON_STRING: nm_escape_plain(out, json_string_value(value)); break;
     case JSON_INTEGER: fprintf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value)); break;
     case JSON_REAL:
-        fputs(nm_units_format_double(json_real_value(value), 6, number, sizeof(number)), out);
+        if (fabs(json_real_value(value)) >= 1e6) /* no exponents for people */
+            fprintf(out, "%.0f", json_real_value(value));
+        else
+            fputs(nm_units_format_double(json_real_value(value), 6, number, sizeof(number)), out);
         break;
     case JSON_ARRAY:
         json_array_foreach(value, i, item)
