@@ -13,6 +13,7 @@
 
 #include "clock.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,6 +91,7 @@ static void find_functions(struct nm_smb_client *client)
 static SMBCCTX *new_context(struct nm_smb_client *client)
 {
     const struct nm_smb_target *target = client->target;
+    uint64_t timeout_ms = target->how.timeout_ns / NM_NS_PER_MS;
     SMBCCTX *context = smbc_new_context();
 
     if (!context)
@@ -107,7 +109,7 @@ static SMBCCTX *new_context(struct nm_smb_client *client)
     smbc_setOptionUseCCache(context, 0);
     smbc_setOptionUseKerberos(context, 0);
     smbc_setUser(context, client->user);
-    smbc_setTimeout(context, (int)(target->how.timeout_ns / NM_NS_PER_MS));
+    smbc_setTimeout(context, timeout_ms < INT_MAX ? (int)timeout_ms : INT_MAX);
     if (target->options.encryption == NM_SMB_REQUIRED)
         smbc_setOptionSmbEncryptionLevel(context, SMBC_ENCRYPTLEVEL_REQUIRE);
     else if (target->options.encryption == NM_SMB_OFF)
@@ -115,14 +117,15 @@ static SMBCCTX *new_context(struct nm_smb_client *client)
     return smbc_init_context(context);
 }
 
-static int client_new(const struct nm_smb_target *target, struct nm_smb_client **ret)
+static int client_new(const struct nm_smb_target *target, struct nm_smb_client **ret,
+                      struct nm_error *err)
 {
     struct nm_smb_client *client = calloc(1, sizeof(*client));
     char *home = getenv("HOME") ? strdup(getenv("HOME")) : NULL;
     bool ready;
 
     if (!client)
-        return -ENOMEM;
+        return nm_error_set(err, -ENOMEM, NM_REASON_CLIENT_LIMIT, "out of memory");
     client->target = target;
     client->user = target->user;
     client->password = target->password;
@@ -136,7 +139,12 @@ static int client_new(const struct nm_smb_target *target, struct nm_smb_client *
     if (!ready) {
         free(client);
         tainted = true;
-        return -ENOMEM;
+        return nm_error_set(err, -ENOMEM, NM_REASON_CLIENT_LIMIT, "libsmbclient gives no context");
+    }
+    if (strcasecmp(smbc_getNetbiosName(client->context), target->home.client)) {
+        nm_smb_client_close(client);
+        return nm_error_set(err, -EIO, NM_REASON_INTERNAL,
+                            "libsmbclient did not read the configuration written for it");
     }
     *ret = client;
     return 0;
@@ -183,10 +191,10 @@ int nm_smb_client_open(const struct nm_smb_target *target, struct nm_smb_client 
                        bool *ret_logged_in, struct nm_error *err)
 {
     struct nm_smb_client *client;
-    int r = client_new(target, &client);
+    int r = client_new(target, &client, err);
 
     if (r < 0)
-        return nm_error_set(err, r, NM_REASON_CLIENT_LIMIT, "libsmbclient gives no context");
+        return r;
     client->base = strlen(target->url);
     memcpy(client->url, target->url, client->base + 1);
     memcpy(client->new_url, target->url, client->base + 1);
@@ -243,7 +251,7 @@ int nm_smb_client_login(const struct nm_smb_target *target)
 {
     struct nm_smb_client *client;
     char url[NM_SMB_URL_MAX];
-    int r = client_new(target, &client);
+    int r = client_new(target, &client, NULL);
 
     if (r < 0)
         return r;
@@ -263,7 +271,7 @@ int nm_smb_client_shares(const struct nm_smb_target *target, char *out, size_t s
     char url[NM_SMB_URL_MAX];
     SMBCFILE *dir;
     size_t n = 0;
-    int r = client_new(target, &client);
+    int r = client_new(target, &client, NULL);
 
     if (r < 0)
         return r;

@@ -1,4 +1,4 @@
-/* Helper processes, shared memory, and the private home directory (smb.h).
+/* Helper processes and shared memory (smb.h).
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "smb.h"
@@ -9,13 +9,10 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -122,94 +119,4 @@ int nm_smb_help(void (*work)(void *shared), void *shared, uint64_t deadline_ns, 
     else if (r < 0)
         nm_error_set(err, r, NM_REASON_INTERNAL, "%s: the helper process died", what);
     return r;
-}
-
-/* ---- private home ---- */
-
-static int write_file(const char *path, const char *text)
-{
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    ssize_t n;
-
-    if (fd < 0)
-        return -errno;
-    n = write(fd, text, strlen(text));
-    close(fd);
-    return n == (ssize_t)strlen(text) ? 0 : -EIO;
-}
-
-/* Every directory the library could keep a state in lies inside too, so that no name cache or
- * database of the host is read or written. Encryption is asked for through the context: as a
- * setting of the file "required" connects unencrypted in 4.17.12 after printing that it failed. */
-static int write_configuration(const struct nm_smb_home *home, const struct nm_smb_options *options,
-                               int min, int max)
-{
-    static const char *const signing[] = {
-        [NM_SMB_DEFAULT] = "default",
-        [NM_SMB_REQUIRED] = "required",
-        [NM_SMB_OFF] = "disabled",
-    };
-    char path[96], text[1024];
-
-    snprintf(text, sizeof(text),
-             "[global]\n"
-             "client min protocol = %s\n"
-             "client max protocol = %s\n"
-             "client signing = %s\n"
-             "client ipc signing = default\n"
-             "client ipc min protocol = %s\n"
-             "name resolve order = host\n"
-             "name cache timeout = 0\n"
-             "disable netbios = yes\n"
-             "private dir = %s\nstate directory = %s\ncache directory = %s\nlock directory = %s\n",
-             nm_smb_dialect_names[min], nm_smb_dialect_names[max], signing[options->signing],
-             nm_smb_dialect_names[min], home->path, home->path, home->path, home->path);
-    snprintf(path, sizeof(path), "%s/.smb", home->path);
-    if (mkdir(path, 0700) < 0)
-        return -errno;
-    snprintf(path, sizeof(path), "%s/.smb/smb.conf", home->path);
-    return write_file(path, text);
-}
-
-int nm_smb_home_create(struct nm_smb_home *home, const struct nm_smb_options *options, int min,
-                       int max, struct nm_error *err)
-{
-    const char *base = getenv("TMPDIR");
-    int r;
-
-    if (!base || *base != '/' || strlen(base) + sizeof("/nasmark-smb-XXXXXX") > sizeof(home->path))
-        base = "/tmp";
-    snprintf(home->path, sizeof(home->path), "%s/nasmark-smb-XXXXXX", base);
-    if (!mkdtemp(home->path)) {
-        r = -errno;
-        home->path[0] = '\0';
-    } else {
-        r = write_configuration(home, options, min, max);
-    }
-    if (r < 0) {
-        nm_error_set(err, r, NM_REASON_CLIENT_LIMIT,
-                     "smb: cannot write a configuration below %s: %s; set TMPDIR", base,
-                     strerror(-r));
-        nm_smb_home_remove(home);
-    }
-    return r;
-}
-
-/* Only names that we or the library make; a directory with anything else in it stays. */
-void nm_smb_home_remove(struct nm_smb_home *home)
-{
-    static const char *const files[] = {".smb/smb.conf", "gencache.tdb", "gencache_notrans.tdb",
-                                        "names.tdb"};
-    char path[96];
-
-    if (!home || !*home->path)
-        return;
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-        snprintf(path, sizeof(path), "%s/%s", home->path, files[i]);
-        unlink(path);
-    }
-    snprintf(path, sizeof(path), "%s/.smb", home->path);
-    rmdir(path);
-    rmdir(home->path);
-    home->path[0] = '\0';
 }

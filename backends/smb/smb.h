@@ -8,7 +8,8 @@
  *   execute.c    what it does: one request after the other
  *   negotiate.c  an own SMB2 NEGOTIATE: dialect, signing, cipher, sizes, identity of the server
  *   diagnose.c   why a connection failed, and whether a login was silently turned into guest
- *   process.c    helper processes, the private home directory that hides the host's smb.conf
+ *   process.c    helper processes, shared memory
+ *   home.c       the private home directory that hides the host's smb.conf
  *   address.c    URLs and names as libsmbclient wants them
  *   names.c      paths known to be files, so that UNLINK need not ask
  *   ring.c       the queue of request numbers from worker to lane
@@ -98,16 +99,20 @@ char *nm_smb_target_url(const struct nm_url *url, bool whole);
 /* 0, or why SMB cannot carry this path (names too long, characters that are not names). */
 int nm_smb_check_path(const char *path, struct nm_error *err) NM_MUST_CHECK;
 
-/* ---- process.c ---- */
+/* ---- home.c ---- */
 
 /* A directory only we can read, to be $HOME of whoever opens a context: libsmbclient takes its
- * configuration from $HOME/.smb/smb.conf and then never looks at the host's. */
+ * configuration from $HOME/.smb/smb.conf and then never looks at the host's. It lives while a
+ * session connects; what a killed process left behind goes an hour later. */
 struct nm_smb_home {
     char path[64];
+    char client[16]; /* the client's name in this configuration: shows that it was read */
 };
 int nm_smb_home_create(struct nm_smb_home *home, const struct nm_smb_options *options, int min,
                        int max, struct nm_error *err) NM_MUST_CHECK;
 void nm_smb_home_remove(struct nm_smb_home *home); /* NULL-safe, may be called twice */
+
+/* ---- process.c ---- */
 
 /* Forks. In the child: dies with its parent, ignores what the terminal sends, keeps no standard
  * stream (the library prints); returns 0. In the parent: the pid and a pidfd. -errno on failure. */

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -152,6 +153,55 @@ static void test_smb_home_is_private_and_goes_away(void **state)
     nm_smb_home_remove(&home);
 }
 
+static void make(const char *base, const char *name, bool stale, const char *extra)
+{
+    struct timeval old[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+    char path[256];
+
+    snprintf(path, sizeof(path), "%s/%s", base, name);
+    assert_int_equal(mkdir(path, 0700), 0);
+    if (extra) {
+        snprintf(path, sizeof(path), "%s/%s/%s", base, name, extra);
+        assert_int_equal(mkdir(path, 0700), 0);
+    }
+    snprintf(path, sizeof(path), "%s/%s", base, name);
+    if (stale)
+        assert_int_equal(utimes(path, old), 0);
+}
+
+static bool is_there(const char *base, const char *name)
+{
+    char path[256];
+
+    snprintf(path, sizeof(path), "%s/%s", base, name);
+    return access(path, F_OK) == 0;
+}
+
+static void test_smb_home_clears_what_killed_processes_left(void **state)
+{
+    struct nm_smb_options options = {0};
+    struct nm_smb_home home;
+    char base[] = "/tmp/nm-home-XXXXXX", command[64];
+
+    (void)state;
+    assert_non_null(mkdtemp(base));
+    make(base, "nasmark-smb-old", true, ".smb");
+    make(base, "nasmark-smb-young", false, ".smb");
+    make(base, "nasmark-smb-other", true, "precious");
+    make(base, "somebody-else", true, NULL);
+    setenv("TMPDIR", base, 1);
+    assert_int_equal(nm_smb_home_create(&home, &options, NM_SMB_2_02, NM_SMB_2_02, NULL), 0);
+    assert_memory_equal(home.path, base, strlen(base));
+    nm_smb_home_remove(&home);
+    unsetenv("TMPDIR");
+    assert_false(is_there(base, "nasmark-smb-old"));
+    assert_true(is_there(base, "nasmark-smb-young"));
+    assert_true(is_there(base, "nasmark-smb-other/precious"));
+    assert_true(is_there(base, "somebody-else"));
+    snprintf(command, sizeof(command), "rm -r %s", base);
+    assert_int_equal(system(command), 0); /* NOLINT: our own directory */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -160,6 +210,7 @@ int main(void)
         cmocka_unit_test(test_smb_check_path_refuses_what_the_protocol_cannot_carry),
         cmocka_unit_test(test_smb_names_are_known_by_either_spelling),
         cmocka_unit_test(test_smb_home_is_private_and_goes_away),
+        cmocka_unit_test(test_smb_home_clears_what_killed_processes_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
