@@ -1,10 +1,12 @@
-/* The null backend's parts: parameters, the device that all sessions share, faults.
+/* The null backend's parts: parameters (arguments.c), the device that all sessions share
+ * (device.c), faults (faults.c), sessions (null.c) and files (files.c).
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef NM_NULL_H
 #define NM_NULL_H
 
 #include "backend.h"
+#include "local/names.h"
 
 #include <stdatomic.h>
 
@@ -94,5 +96,37 @@ int null_faults_parse(const char *text, struct null_faults *ret,
 
 /* The fault that hits this operation, NULL = none. Counts. */
 const struct null_fault *null_faults_next(struct null_faults *faults, enum nm_op_kind kind);
+
+/* --- null.c, files.c --- */
+
+struct null_file {
+    struct nm_file base;
+    int fd;               /* in the shared tree; -1 for a device that stores nothing */
+    uint64_t known_bytes; /* size that the file in the tree has */
+    struct null_file *previous, *next;
+};
+
+struct null_pending {
+    uint64_t due_ns, order; /* order: first in, first out among equals */
+    struct nm_op *op;
+};
+
+struct null_session {
+    struct nm_session base;
+    struct null_arguments arguments;
+    struct null_device device;
+    struct null_faults faults;
+    struct nm_names names;
+    uint64_t timeout_ns, written_bytes, order;
+    bool lost;
+    unsigned n_pending, depth;
+    struct null_pending *heap; /* smallest due_ns first */
+    struct null_file *files;
+};
+
+/* Runs an operation; sets its result, does not complete it. */
+void null_files_execute(struct null_session *s, struct nm_op *op);
+int null_file_close(struct null_session *s, struct null_file *file);
+void null_fail(struct nm_op *op, int code, const char *text);
 
 #endif

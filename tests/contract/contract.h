@@ -85,6 +85,17 @@ void must_close(struct session *s, struct nm_file *file);
 void transfer(struct session *s, struct nm_file *file, enum nm_op_kind kind, uint64_t offset,
               uint64_t length, uint64_t position);
 
+/* One operation on a name of the suite's directory. */
+struct nm_op op_on(struct session *s, enum nm_op_kind kind, const char *name);
+
+struct nm_stat stat_of(struct session *s, const char *name);
+void must_have_size(struct session *s, const char *name, uint64_t size_bytes);
+void must_be_missing(struct session *s, const char *name);
+
+/* Writes a file of its own data, flushed; reads it, with the data of the file `origin`. */
+void put_file(struct session *s, const char *name, uint64_t size_bytes);
+void get_file(struct session *s, const char *name, const char *origin, uint64_t size_bytes);
+
 /* A place in the pattern for a file of this name, the same in every check. */
 uint64_t position_of(const char *name);
 

@@ -5,6 +5,7 @@
 
 #include "clock.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -236,4 +237,57 @@ void transfer(struct session *s, struct nm_file *file, enum nm_op_kind kind, uin
     }
     while (s->nm->in_flight)
         finish_one(s, position);
+}
+
+struct nm_op op_on(struct session *s, enum nm_op_kind kind, const char *name)
+{
+    return (struct nm_op){.kind = kind, .path = path_of(s, name)};
+}
+
+struct nm_stat stat_of(struct session *s, const char *name)
+{
+    struct nm_stat stat = {.size_bytes = UINT64_MAX, .is_symlink = true};
+    struct nm_op op = op_on(s, NM_OP_STAT, name);
+
+    op.stat = &stat;
+    must(s, op);
+    CHECK(!stat.is_symlink, "%s is said to be a symbolic link", name);
+    return stat;
+}
+
+void must_have_size(struct session *s, const char *name, uint64_t size_bytes)
+{
+    struct nm_stat stat = stat_of(s, name);
+
+    CHECK(!stat.is_directory, "%s is said to be a directory", name);
+    CHECK(stat.size_bytes == size_bytes, "%s has %llu bytes, expected %llu", name,
+          (unsigned long long)stat.size_bytes, (unsigned long long)size_bytes);
+}
+
+void must_be_missing(struct session *s, const char *name)
+{
+    struct nm_stat stat;
+    struct nm_op op = op_on(s, NM_OP_STAT, name);
+
+    op.stat = &stat;
+    must_fail(s, op, -ENOENT, NM_REASON_NOT_FOUND);
+}
+
+void put_file(struct session *s, const char *name, uint64_t size_bytes)
+{
+    struct nm_file *file = must_create(s, name, size_bytes);
+
+    transfer(s, file, NM_OP_WRITE, 0, size_bytes, position_of(name));
+    must(s, (struct nm_op){.kind = NM_OP_FLUSH, .file = file});
+    must_close(s, file);
+}
+
+void get_file(struct session *s, const char *name, const char *origin, uint64_t size_bytes)
+{
+    struct nm_file *file = must_open(s, name, NM_OPEN_READ);
+
+    CHECK(file->size_bytes == size_bytes, "open of %s says %llu bytes, expected %llu", name,
+          (unsigned long long)file->size_bytes, (unsigned long long)size_bytes);
+    transfer(s, file, NM_OP_READ, 0, size_bytes, position_of(origin));
+    must_close(s, file);
 }
