@@ -352,6 +352,7 @@ static int parse(const char *text, size_t length, const struct nm_import_sink *s
                  struct nm_error *err)
 {
     size_t start = skip_preface(text, length, sink);
+    char why[JSON_ERROR_TEXT_LENGTH];
     json_error_t fault;
     json_t *root;
     int r;
@@ -364,7 +365,7 @@ static int parse(const char *text, size_t length, const struct nm_import_sink *s
     if (!root)
         return nm_error_set(err, -EBADMSG, NM_REASON_CORRUPT,
                             "not JSON, %d lines below its first \"{\": %s", fault.line - 1,
-                            fault.text);
+                            nm_slice_copy(nm_slice_of(fault.text), why, sizeof(why)));
     r = parse_jobs(root, sink, err);
     json_decref(root);
     return r;

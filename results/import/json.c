@@ -19,10 +19,12 @@ static int read_trial(const char *text, size_t length, size_t *at,
 {
     json_error_t fault;
     json_t *json = json_loadb(text + *at, length - *at, JSON_DISABLE_EOF_CHECK, &fault);
+    char why[JSON_ERROR_TEXT_LENGTH];
     int r;
 
     if (!json)
-        return nm_error_set(err, -EBADMSG, NM_REASON_CORRUPT, "not JSON: %s", fault.text);
+        return nm_error_set(err, -EBADMSG, NM_REASON_CORRUPT, "not JSON: %s",
+                            nm_slice_copy(nm_slice_of(fault.text), why, sizeof(why)));
     *at += (size_t)fault.position; /* bytes that were read */
     r = nm_document_read(json, holder, err);
     return r < 0 ? r : sink->trial(sink->context, &holder->document, err);

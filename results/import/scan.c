@@ -72,8 +72,10 @@ const char *nm_slice_copy(struct nm_slice slice, char *out, size_t size)
     size_t length = slice.length < size - 1 ? slice.length : size - 1;
     bool foreign;
 
-    /* do not cut a letter in two */
-    while (length < slice.length && length && ((unsigned char)slice.at[length] & 0xc0) == 0x80)
+    /* do not cut a letter in two; one has at most three bytes behind its first */
+    for (int i = 0; i < 3 && length < slice.length && length &&
+                    ((unsigned char)slice.at[length] & 0xc0) == 0x80;
+         i++)
         length--;
     foreign = !nm_text_is_utf8(slice.at, length);
     for (size_t i = 0; i < length; i++) {
@@ -161,7 +163,7 @@ size_t nm_scan_u64(struct nm_slice slice, uint64_t *ret_value)
         return 0;
     memcpy(text, slice.at, length);
     text[length] = '\0';
-    return nm_units_parse_u64(text, ret_value, NULL) < 0 ? 0 : length;
+    return nm_units_parse_u64(text, ret_value, NULL) < 0 || *ret_value > INT64_MAX ? 0 : length;
 }
 
 bool nm_slice_number(struct nm_slice slice, double *ret_value)

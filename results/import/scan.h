@@ -41,7 +41,7 @@ bool nm_lines_next(struct nm_lines *lines, struct nm_slice *ret_line);
 /* The unsigned number that the slice begins with: digits, one fraction behind '.' or ',' and an
  * exponent. Returns its length, 0 = there is none. */
 size_t nm_scan_number(struct nm_slice slice, double *ret_value);
-/* The same for a whole number. */
+/* The same for a whole number up to INT64_MAX, which is what the store holds. */
 size_t nm_scan_u64(struct nm_slice slice, uint64_t *ret_value);
 /* The whole slice (trimmed) is one number. */
 bool nm_slice_number(struct nm_slice slice, double *ret_value);

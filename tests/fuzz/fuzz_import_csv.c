@@ -1,0 +1,6 @@
+/* Importer csv.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "import_target.h"
+
+FUZZ_IMPORTER("csv")
