@@ -14,7 +14,8 @@
 #define TICK_NS (100 * NM_NS_PER_MS)
 /* Between "all are ready" and the common start: longer than a ready worker's poll interval. */
 #define START_DELAY_NS (3 * NM_NS_PER_MS)
-/* A worker whose result is final has this long to disconnect. */
+/* A worker that failed has this long to disconnect; one that succeeded has the operation timeout,
+ * as disconnect() may still write (lunfs: its cache). */
 #define DISCONNECT_NS (2 * NM_NS_PER_S)
 /* On abort: from the flag to the kill. */
 #define ABORT_NS (4 * NM_NS_PER_S)
@@ -83,7 +84,9 @@ static int check_deadline(struct watch *watch, unsigned index, uint64_t now_ns,
     if (final_state(state)) {
         if (!watch->final_ns[index])
             watch->final_ns[index] = now_ns;
-        return now_ns - watch->final_ns[index] > DISCONNECT_NS ? kill_worker(watch, index, err) : 0;
+        if (state == NM_WORKER_FAILED)
+            limit_ns = DISCONNECT_NS;
+        return now_ns - watch->final_ns[index] > limit_ns ? kill_worker(watch, index, err) : 0;
     }
     if (watch->abort_ns && now_ns - watch->abort_ns > ABORT_NS) {
         if (!slot->err.code)
