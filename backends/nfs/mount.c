@@ -219,7 +219,10 @@ static int open_mountd(struct nm_nfs_session *s, struct nm_nfs_link *link, bool 
     return nm_error_set(err, r, nm_reason_from_errno(r),
                         "nfs: %s serves NFSv3 but no MOUNT service was found (%s); name its port "
                         "with ?mountport=, or use ?version=4",
-                        s->peer.name, why.code ? why.text : "not registered");
+                        s->peer.name,
+                        why.code          ? why.text
+                        : r == -ETIMEDOUT ? "its port does not answer"
+                                          : "not registered");
 }
 
 static int mnt(struct nm_nfs_session *s, struct nm_nfs_link *mountd, const char *path,

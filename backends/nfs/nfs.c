@@ -130,6 +130,7 @@ static int nfs_describe(struct nm_session *session, struct nm_target_info *info,
     static const enum nm_nfs_call_kind kinds[] = {NM_NFS_FSSTAT, NM_NFS_ACCESS};
     struct nm_nfs_session *s = of(session);
     struct nm_nfs_call calls[2];
+    bool told;
 
     nm_nfs_session_revive(s);
     for (int i = 0; i < 2; i++) {
@@ -142,9 +143,10 @@ static int nfs_describe(struct nm_session *session, struct nm_target_info *info,
             return nm_nfs_status_error(s, status, calls[i].rejection, err, "describe %s",
                                        s->peer.name);
     }
+    told = calls[0].limits.total_bytes > 0;
     *info = (struct nm_target_info){
-        .total_bytes = calls[0].limits.total_bytes,
-        .free_bytes = calls[0].limits.avail_bytes,
+        .total_bytes = told ? calls[0].limits.total_bytes : UINT64_MAX,
+        .free_bytes = told ? calls[0].limits.avail_bytes : UINT64_MAX,
         .block_bytes = 1,
         .max_transfer_bytes = s->read_bytes > s->write_bytes ? s->read_bytes : s->write_bytes,
         .writable = calls[1].access != 0,

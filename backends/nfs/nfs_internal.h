@@ -237,9 +237,8 @@ struct nm_nfs_proto {
     unsigned version;
     bool has_opens; /* OPEN and CLOSE exist */
     const char *status_prefix;
-    /* Encodes and queues the call on call->link. 0 or -1; the answer comes as
-     * nm_nfs_call_arrived().
-     */
+    /* Encodes and queues the call on call->link. 0 or negative; the answer comes by
+     * nm_nfs_call_arrived(). */
     int (*send)(struct nm_nfs_call *call);
 };
 extern const struct nm_nfs_proto nm_nfs_proto3, nm_nfs_proto4;
@@ -256,8 +255,8 @@ struct nm_nfs_session {
     const struct nm_nfs_options *options;
     struct nm_nfs_peer peer;
     const struct nm_nfs_proto *proto;
-    char chosen_because[sizeof(
-        ((struct nm_error *)0)->text)]; /* "auto": why this version; "" when it was asked for */
+    /* "auto": why this version; "" when it was asked for */
+    char chosen_because[sizeof(((struct nm_error *)0)->text)];
     uint16_t port;
     char export_path[256];
     struct nm_nfs_fh root; /* the target directory */
@@ -279,10 +278,10 @@ struct nm_nfs_session {
     bool dead;
     struct nm_error death;
 
-    unsigned delays,
-        reconnects; /* try-later answers; idle connections that the server had closed */
+    unsigned delays; /* answers that said: try again later */
     uint64_t delayed_ns;
-    bool names_only; /* READDIRPLUS is not supported */
+    unsigned reconnects; /* idle connections that the server had closed */
+    bool names_only;     /* READDIRPLUS is not supported */
 
     /* NFSv4 */
     uint64_t clientid;
@@ -331,8 +330,7 @@ struct nm_nfs_entry *nm_nfs_page_add(struct nm_nfs_page *page, const char *name,
 
 /* calls.c */
 void nm_nfs_call_send(struct nm_nfs_session *s, struct nm_nfs_call *call);
-/* Sends a call of the caller's and waits for it; its status, NM_NFS_LOST when there was no answer.
- */
+/* Sends a call of the caller's and waits for it. Its status; NM_NFS_LOST: there was no answer. */
 int nm_nfs_call_wait(struct nm_nfs_session *s, struct nm_nfs_call *call, uint64_t deadline_ns);
 /* From a libnfs callback: true when there is a result to decode. */
 bool nm_nfs_call_arrived(struct nm_nfs_call *call, int rpc_status, void *data);

@@ -63,6 +63,7 @@ static void take_attr(const fattr4 *in, struct nm_nfs_attr *attr, struct nm_nfs_
     size_t left = in->attr_vals.attrlist4_len;
     bool fault = false;
 
+    attr->used_bytes = UINT64_MAX;
     for (size_t i = 0; i < sizeof(known_attrs) / sizeof(known_attrs[0]); i++) {
         unsigned bit = known_attrs[i].bit, bytes = known_attrs[i].bytes;
 
