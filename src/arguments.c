@@ -39,8 +39,8 @@ const struct nm_arg nm_common_args[] = {
                .help = "colours; auto: on a terminal, unless NO_COLOR is set"},
     [HELP] = {.name = "help", .short_name = 'h', .type = NM_ARG_FLAG, .help = "this text"},
     [VERSION] = {.name = "version", .type = NM_ARG_FLAG, .help = "version of the program"},
-    [COMMON] = {.name = NULL},
 };
+const size_t nm_n_common_args = COMMON;
 
 /* The command line while it is read. */
 struct parser {
@@ -60,6 +60,16 @@ void nm_complain(const char *fmt, ...)
     vfprintf(stderr, fmt, ap);
     putc('\n', stderr);
     va_end(ap);
+}
+
+void nm_warn(const char *lines)
+{
+    while (lines && *lines) {
+        size_t length = strcspn(lines, "\n");
+
+        nm_complain("warning: %.*s", (int)length, lines);
+        lines += length + !!lines[length];
+    }
 }
 
 const struct nm_command *nm_command_find(const char *name)

@@ -51,8 +51,6 @@ struct nm_arguments {
     const char *credentials; /* --credentials FILE */
     bool json, quiet;
     bool color; /* resolved from --color, NO_COLOR and the terminal */
-    int argc;   /* the original vector; main() scrubbed it, the texts above are a copy */
-    char **argv;
 };
 
 struct nm_command {
@@ -69,8 +67,9 @@ struct nm_command {
 
 extern const struct nm_command *const nm_command_table[]; /* NULL-terminated */
 
-/* Options of every command, NULL-terminated by a row without name. */
+/* Options of every command. */
 extern const struct nm_arg nm_common_args[];
+extern const size_t nm_n_common_args;
 
 /* What the command line asks for besides running its command. */
 enum nm_wish { NM_WISH_RUN, NM_WISH_HELP, NM_WISH_VERSION };
@@ -96,6 +95,9 @@ void nm_completion_print(FILE *out);
 const char *nm_arguments_get(const struct nm_arguments *arguments, const char *name);
 const char *const *nm_arguments_all(const struct nm_arguments *arguments, const char *name,
                                     size_t *ret_n);
+
+/* "nasmark: warning: LINE" on stderr for each line of text; NULL = none. */
+void nm_warn(const char *lines);
 
 /* "nasmark: TEXT" on stderr. */
 void nm_complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -11,15 +11,6 @@ static void put_words(FILE *out, const struct nm_arg *args, size_t n)
         fprintf(out, " --%s", args[i].name);
 }
 
-static size_t count_common(void)
-{
-    size_t n = 0;
-
-    while (nm_common_args[n].name)
-        n++;
-    return n;
-}
-
 /* The length of "auto|always|never" at the start of text, 0 when it is something else. */
 static size_t choices(const char *text)
 {
@@ -57,8 +48,6 @@ static void put_values(FILE *out, const char *command, const struct nm_arg *args
 
 void nm_completion_print(FILE *out)
 {
-    size_t n_common = count_common();
-
     fputs("# Completion of nasmark for bash; made by `nasmark help --completion`.\n"
           "_nasmark()\n"
           "{\n"
@@ -83,7 +72,7 @@ void nm_completion_print(FILE *out)
         if (command->syntax)
             put_choices(out, command->syntax, choices(command->syntax));
         put_words(out, command->args, command->n_args);
-        put_words(out, nm_common_args, n_common);
+        put_words(out, nm_common_args, nm_n_common_args);
         fputs("' ;;\n", out);
     }
     fputs("    esac\n"
@@ -92,7 +81,7 @@ void nm_completion_print(FILE *out)
     for (size_t i = 0; nm_command_table[i]; i++)
         put_values(out, nm_command_table[i]->name, nm_command_table[i]->args,
                    nm_command_table[i]->n_args);
-    put_values(out, "*", nm_common_args, n_common);
+    put_values(out, "*", nm_common_args, nm_n_common_args);
     fputs("    esac\n"
           "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
           "}\n"

@@ -57,15 +57,6 @@ static void put_options(FILE *out, const struct nm_arg *args, size_t n, bool jso
     }
 }
 
-static size_t count_common(void)
-{
-    size_t n = 0;
-
-    while (nm_common_args[n].name)
-        n++;
-    return n;
-}
-
 static void put_program(FILE *out)
 {
     char left[40];
@@ -80,7 +71,7 @@ static void put_program(FILE *out)
         put_entry(out, left, nm_command_table[i]->help);
     }
     fputs("\nOptions of every command:\n", out);
-    put_options(out, nm_common_args, count_common(), true);
+    put_options(out, nm_common_args, nm_n_common_args, true);
     fputs("\n`nasmark COMMAND --help` explains one command, `man nasmark` all of it.\n", out);
 }
 
@@ -102,5 +93,5 @@ void nm_help_print(const struct nm_command *command, FILE *out)
         put_options(out, command->args, command->n_args, true);
     }
     fputs("\nOptions of every command:\n", out);
-    put_options(out, nm_common_args, count_common(), command->prints_data);
+    put_options(out, nm_common_args, nm_n_common_args, command->prints_data);
 }

@@ -53,8 +53,6 @@ int main(int argc, char **argv)
         nm_complain("%s", err.text);
         return NM_EXIT_USAGE;
     }
-    arguments.argc = argc;
-    arguments.argv = argv;
     code = close_output(run(&arguments, wish));
     nm_arguments_done(&arguments);
     return code;

@@ -89,10 +89,6 @@ static void put_options(FILE *out, const struct nm_arg *args, size_t n)
 
 static void put_commands(FILE *out)
 {
-    size_t n_common = 0;
-
-    while (nm_common_args[n_common].name)
-        n_common++;
     fputs(".SH COMMANDS\n", out);
     for (size_t i = 0; nm_command_table[i]; i++) {
         const struct nm_command *command = nm_command_table[i];
@@ -107,7 +103,7 @@ static void put_commands(FILE *out)
         put_options(out, command->args, command->n_args);
     }
     fputs(".SS Options of every command\n", out);
-    put_options(out, nm_common_args, n_common);
+    put_options(out, nm_common_args, nm_n_common_args);
 }
 
 static void put_key(FILE *out, const struct nm_option *option)

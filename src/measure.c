@@ -43,24 +43,6 @@ int nm_measure_fail(const struct nm_error *err)
     return NM_EXIT_USAGE;
 }
 
-int nm_measure_vault(const struct nm_arguments *arguments, struct nm_vault **ret_vault,
-                     struct nm_error *err)
-{
-    struct nm_vault *vault = NULL;
-    int r = nm_vault_new(&vault, err);
-
-    if (!r && arguments->credentials)
-        r = nm_vault_load(vault, arguments->credentials, err);
-    if (!r)
-        r = nm_vault_take_environment(vault, err);
-    if (r < 0) {
-        nm_vault_free(vault);
-        return r;
-    }
-    *ret_vault = vault;
-    return 0;
-}
-
 static int exit_code(const struct nm_campaign_result *result)
 {
     if (result->interrupted)
@@ -193,7 +175,6 @@ int nm_measure(const struct nm_arguments *arguments, struct nm_plan *plan, struc
     }
     if (!r)
         r = nm_plan_resolve_credentials(plan, vault, isatty(STDIN_FILENO), &err);
-    nm_secrets_scrub_argv(arguments->argc, arguments->argv);
     if (!r)
         r = nm_arena_new(&arena, &err);
     struct nm_worker_setup setup = {.plan = plan, .arena = arena};

@@ -8,10 +8,6 @@
 #include "campaign.h"
 #include "command.h"
 
-/* Reads credentials from where --credentials and the environment point. */
-int nm_measure_vault(const struct nm_arguments *arguments, struct nm_vault **ret_vault,
-                     struct nm_error *err) NM_MUST_CHECK;
-
 /* Executes (or with dry_run describes) the plan and prints run id and tables. Returns the exit
  * code. */
 int nm_measure(const struct nm_arguments *arguments, struct nm_plan *plan, struct nm_vault *vault,

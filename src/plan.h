@@ -33,13 +33,12 @@ enum nm_order { NM_ORDER_PASSES, NM_ORDER_GROUPED };
 enum nm_flush { NM_FLUSH_END, NM_FLUSH_FILE };
 enum nm_verify { NM_VERIFY_NONE, NM_VERIFY_SIZE, NM_VERIFY_FULL };
 enum nm_on_error { NM_ON_ERROR_CONTINUE, NM_ON_ERROR_STOP };
-enum nm_direct { NM_DIRECT_AUTO, NM_DIRECT_YES, NM_DIRECT_NO };
 
 struct nm_run_options {
     char *workloads; /* words */
     char *protocols; /* words */
     uint32_t trials;
-    int order, flush, verify, on_error, direct; /* enums above */
+    int order, flush, verify, on_error; /* enums above */
     uint32_t streams, depth;
     uint64_t block_bytes; /* 0 = auto */
     struct nm_data_kind data;

@@ -20,8 +20,6 @@ static const char *const verifies[] = {
     [NM_VERIFY_NONE] = "none", [NM_VERIFY_SIZE] = "size", [NM_VERIFY_FULL] = "full", NULL};
 static const char *const on_errors[] = {
     [NM_ON_ERROR_CONTINUE] = "continue", [NM_ON_ERROR_STOP] = "stop", NULL};
-static const char *const directs[] = {
-    [NM_DIRECT_AUTO] = "auto", [NM_DIRECT_YES] = "yes", [NM_DIRECT_NO] = "no", NULL};
 
 #define NAS(field)     .offset = offsetof(struct nm_nas_options, field)
 #define CLIENT(field)  .offset = offsetof(struct nm_client_options, field)
@@ -266,15 +264,6 @@ static const struct nm_option run_options[] = {
         RUN(data),
         .preset = "random",
         .help = "what the bytes look like",
-    },
-    {
-        .name = "direct",
-        .type = NM_OPTION_ENUM,
-        RUN(direct),
-        .preset = "auto",
-        .values = directs,
-        .help =
-            "local targets: bypass the page cache; auto: where the file system can, and says so",
     },
     {
         .name = "source",

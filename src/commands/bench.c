@@ -66,12 +66,11 @@ static int run(const struct nm_arguments *arguments)
             sets[n_sets++] = own[n_own++];
     }
     if (!r)
-        r = nm_measure_vault(arguments, &vault, &err);
+        r = nm_vault_open(arguments->credentials, &vault, &err);
     if (!r)
         r = nm_plan_from_url(arguments->words[0], workloads, n_workloads, sets, n_sets, vault,
                              &plan, &warnings, &err);
-    if (warnings && *warnings)
-        nm_complain("warning: %s", warnings);
+    nm_warn(warnings);
     code = r < 0 ? nm_measure_fail(&err)
                  : nm_measure(arguments, plan, vault, &options,
                               nm_arguments_get(arguments, "dry-run"));

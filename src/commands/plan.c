@@ -29,8 +29,7 @@ static char *check(const struct nm_arguments *arguments, struct nm_error *err)
         if (!text)
             nm_error_no_memory(err);
     }
-    if (warnings && !arguments->quiet)
-        nm_complain("warning: %s", warnings);
+    nm_warn(warnings);
     nm_plan_free(plan);
     nm_vault_free(vault);
     free(warnings);

@@ -107,7 +107,6 @@ static int start(const struct nm_arguments *arguments, struct nm_plan *plan, str
     char id[16];
     int r = nm_plan_resolve_credentials(plan, vault, isatty(STDIN_FILENO), &err);
 
-    nm_secrets_scrub_argv(arguments->argc, arguments->argv);
     snprintf(id, sizeof(id), "%08" PRIx32,
              (uint32_t)(nm_clock_utc_ns() ^ (uint64_t)getpid() << 20));
     if (!r)
@@ -146,13 +145,12 @@ static int run(const struct nm_arguments *arguments)
     struct nm_plan *plan = NULL;
     struct nm_error err = {0};
     char *warnings = NULL;
-    int code, r = nm_measure_vault(arguments, &vault, &err);
+    int code, r = nm_vault_open(arguments->credentials, &vault, &err);
 
     if (!r)
         r = nm_plan_from_url(arguments->words[0], &workload, 1, sets, n_sets, vault, &plan,
                              &warnings, &err);
-    if (warnings && *warnings)
-        nm_complain("warning: %s", warnings);
+    nm_warn(warnings);
     code = r < 0 ? nm_measure_fail(&err) : start(arguments, plan, vault);
     nm_plan_free(plan);
     nm_vault_free(vault);

@@ -62,11 +62,10 @@ static int run(const struct nm_arguments *arguments)
         sets[i] = given[i];
     if (trials)
         sets[n_sets++] = trials_set;
-    r = nm_measure_vault(arguments, &vault, &err);
+    r = nm_vault_open(arguments->credentials, &vault, &err);
     if (!r)
         r = nm_plan_load(arguments->words[0], sets, n_sets, vault, &plan, &warnings, &err);
-    if (warnings && *warnings)
-        nm_complain("warning: %s", warnings);
+    nm_warn(warnings);
     if (!r && options.resume && options.again)
         r = nm_error_set(
             &err, -EINVAL, NM_REASON_INTERNAL,

@@ -225,7 +225,7 @@ static int run_phase(struct scene *scene, size_t phase, struct nm_outcome *outco
     while (!check && job.setup_from && scene->phases[job.setup_from - 1].role == NM_PHASE_SETUP)
         job.setup_from--;
     job.measured = !check;
-    job.buffered = scene->phases[phase].buffered || scene->run->plan->run.direct == NM_DIRECT_NO;
+    job.buffered = scene->phases[phase].buffered;
     job.workers = check ? 1 : workers_for(scene, &job);
     if (check)
         job.context.streams = 1;

@@ -6,6 +6,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 import os
 import pathlib
 import pty
+import re
 import select
 import shutil
 import sqlite3
@@ -181,6 +182,10 @@ data = compressible:12%
         template = self.nasmark("plan").out
         result = self.nasmark("run", self.write(template), expect=2)
         self.assertIn("[volume single] has no URL", result.err)
+
+    def test_template_with_every_key_switched_on_is_a_plan(self):
+        template = re.sub("^;(?! )", "", self.nasmark("plan").out, flags=re.MULTILINE)
+        self.assertIn("[profile mine]", self.nasmark("plan", self.write(template)).out)
 
     def test_decimal_comma_of_the_locale_changes_nothing(self):
         (self.scratch / "source").write_text('LC_NUMERIC\ndecimal_point ","\nthousands_sep "."\n'
