@@ -86,6 +86,9 @@ const struct nm_command *nm_command_find(const char *name);
 /* --help: of one command, or (NULL) of the program. */
 void nm_help_print(const struct nm_command *command, FILE *out);
 
+/* Text folded at blanks, the following lines indented; the first begins at column `at`. */
+void nm_help_fold(FILE *out, const char *text, size_t indent, size_t at);
+
 /* The man page (roff) and the completion of bash, made from the tables of commands, plan sections,
  * workloads, profiles and backends. */
 void nm_manual_print(FILE *out);

@@ -8,8 +8,7 @@
 #define INDENT 26
 #define WIDTH  96
 
-/* Text folded at blanks, the following lines indented; the first begins at column `at`. */
-static void put_folded(FILE *out, const char *text, size_t indent, size_t at)
+void nm_help_fold(FILE *out, const char *text, size_t indent, size_t at)
 {
     while (*text) {
         size_t word = strcspn(text, " ");
@@ -37,7 +36,7 @@ static void put_entry(FILE *out, const char *left, const char *help)
         fprintf(out, "%s\n%*s", left, INDENT, "");
     else
         fprintf(out, "%-*s", INDENT, left);
-    put_folded(out, help, INDENT, INDENT);
+    nm_help_fold(out, help, INDENT, INDENT);
 }
 
 static void put_options(FILE *out, const struct nm_arg *args, size_t n, bool json)
@@ -83,10 +82,10 @@ void nm_help_print(const struct nm_command *command, FILE *out)
     }
     fprintf(out, "Usage: nasmark %s%s%s%s\n\n", command->name, command->syntax ? " " : "",
             command->syntax ? command->syntax : "", command->n_args ? " [OPTIONS]" : "");
-    put_folded(out, command->help, 0, 0);
+    nm_help_fold(out, command->help, 0, 0);
     if (command->details) {
         putc('\n', out);
-        put_folded(out, command->details, 0, 0);
+        nm_help_fold(out, command->details, 0, 0);
     }
     if (command->n_args) {
         fputs("\nOptions:\n", out);

@@ -125,13 +125,12 @@ static int clean_url(const struct nm_arguments *arguments, const char *text, jso
     struct nm_vault *vault = NULL;
     struct nm_plan *plan = NULL;
     char *warnings = NULL;
-    int r = nm_measure_vault(arguments, &vault, err);
+    int r = nm_vault_open(arguments->credentials, &vault, err);
 
     if (!r)
         r = nm_plan_from_url(text, &workload, 1, sets, n_sets, vault, &plan, &warnings, err);
     if (!r)
         r = nm_plan_resolve_credentials(plan, vault, isatty(STDIN_FILENO), err);
-    nm_secrets_scrub_argv(arguments->argc, arguments->argv);
     if (!r)
         r = nm_arena_new(&arena, err);
     struct nm_worker_setup setup = {.plan = plan, .arena = arena};

@@ -82,8 +82,11 @@ int nm_list_profiles(const struct nm_arguments *arguments)
             continue;
         print_row(profile->name, profile->help, unavailable);
         printf("%-14s workload = %s\n", "", profile->workload);
-        for (size_t k = 0; k < profile->n_items; k++)
-            printf("%-14s %s = %s\n", "", profile->items[k].key, profile->items[k].value);
+        for (size_t k = 0; k < profile->n_items; k++) {
+            int width = printf("%-14s %s = ", "", profile->items[k].key);
+
+            nm_help_fold(stdout, profile->items[k].value, (size_t)width, (size_t)width);
+        }
     }
     return finish(arguments, array);
 }
