@@ -42,6 +42,7 @@ static void become_child(const char *name, pid_t parent)
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent || null < 0)
         _exit(1);
     prctl(PR_SET_NAME, name);
+    prctl(PR_SET_DUMPABLE, 0); /* the library keeps copies of the password */
     for (int fd = 0; fd <= 2; fd++)
         dup2(null, fd);
     signal(SIGINT, SIG_IGN);

@@ -5,6 +5,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import time
 import urllib.parse
@@ -280,6 +281,37 @@ class Faults(SmbTestCase):
         self.assertLess(time.monotonic() - began, 30)
         self.assertEqual(process.returncode, 1, err)
         self.assertIn("connection_lost", out + err)
+
+    def test_lane_dies_in_an_upload(self):
+        """One of the processes that carry the data: the operation fails, nothing hangs."""
+        process = self.start_bench("--set", "smb.lanes=3")
+        self.wait_for_bytes(50_000_000)
+        lanes = [int(p.parent.name) for p in pathlib.Path("/proc").glob("[0-9]*/comm")
+                 if self.text(p) == "nasmark-smb2" and self.is_below(p.parent, process.pid)]
+        self.assertEqual(len(lanes), 1)
+        os.kill(lanes[0], signal.SIGKILL)
+        began = time.monotonic()
+        out, err = process.communicate(timeout=60)
+        self.assertLess(time.monotonic() - began, 30)
+        self.assertEqual(process.returncode, 1, err)
+        self.assertIn("connection_lost", out + err)
+        self.assert_clean()
+
+    @staticmethod
+    def text(path):
+        try:
+            return path.read_text().strip()
+        except OSError:
+            return ""
+
+    def is_below(self, entry, ancestor):
+        """Whether /proc/PID is a descendant of a process."""
+        while (pid := int(entry.name)) > 1:
+            if pid == ancestor:
+                return True
+            fields = self.text(entry / "stat").rpartition(")")[2].split()
+            entry = entry.parent / (fields[1] if fields else "1")
+        return False
 
     def test_listener_that_never_answers(self):
         with Proxy(silent=True) as proxy:
