@@ -10,42 +10,56 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static int fail_open(struct nm_output *output, const char *path, int code, struct nm_error *err)
+{
+    free(output->path);
+    free(output->temporary);
+    return nm_error_errno(err, -code, "%s: cannot be written: %s; name another file with -o", path,
+                          strerror(code));
+}
+
+/* A new file beside output->path with the permissions that a plain open would give. */
+static int open_temporary(struct nm_output *output)
+{
+    mode_t mask = umask(0);
+    int fd;
+
+    umask(mask);
+    if (asprintf(&output->temporary, "%s.XXXXXX", output->path) < 0) {
+        output->temporary = NULL;
+        return -1;
+    }
+    fd = mkstemp(output->temporary);
+    if (fd < 0)
+        return -1;
+    if (fchmod(fd, 0666 & ~mask) == 0)
+        output->file = fdopen(fd, "w");
+    if (output->file)
+        return 0;
+    close(fd);
+    unlink(output->temporary);
+    return -1;
+}
+
 int nm_output_open(struct nm_output *output, const char *path, struct nm_error *err)
 {
-    mode_t mask;
-    int fd;
+    struct stat st;
 
     memset(output, 0, sizeof(*output));
     if (!path || !strcmp(path, "-")) {
         output->file = stdout;
         return 0;
     }
-    output->path = strdup(path);
-    if (!output->path || asprintf(&output->temporary, "%s.XXXXXX", path) < 0) {
-        output->temporary = NULL;
-        free(output->path);
-        return nm_error_errno(err, -ENOMEM, "out of memory");
-    }
-    fd = mkstemp(output->temporary);
-    if (fd >= 0) {
-        mask = umask(0);
-        umask(mask);
-        (void)!fchmod(fd, 0666 & ~mask); /* mkstemp makes it private */
-        output->file = fdopen(fd, "w");
-    }
-    if (!output->file) {
-        int r = nm_error_errno(err, -errno, "%s: cannot be written: %s; name another file with -o",
-                               path, strerror(errno));
-
-        if (fd >= 0) {
-            close(fd);
-            unlink(output->temporary);
-        }
-        free(output->path);
-        free(output->temporary);
-        return r;
-    }
-    return 0;
+    output->path = realpath(path, NULL); /* where a link points to */
+    if (!output->path)
+        output->path = strdup(path);
+    if (!output->path)
+        return fail_open(output, path, ENOMEM, err);
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        output->file = S_ISDIR(st.st_mode) ? (errno = EISDIR, NULL) : fopen(path, "we");
+    else
+        open_temporary(output);
+    return output->file ? 0 : fail_open(output, path, errno, err);
 }
 
 int nm_output_close(struct nm_output *output, int r, struct nm_error *err)
@@ -59,9 +73,9 @@ int nm_output_close(struct nm_output *output, int r, struct nm_error *err)
     if (r == 0 && bad)
         r = nm_error_errno(err, errno ? -errno : -EIO, "%s: writing failed: %s", name,
                            strerror(errno ? errno : EIO));
-    if (r == 0 && output->path && rename(output->temporary, output->path) < 0)
+    if (r == 0 && output->temporary && rename(output->temporary, output->path) < 0)
         r = nm_error_errno(err, -errno, "%s: cannot be put in place: %s", name, strerror(errno));
-    if (r < 0 && output->path)
+    if (r < 0 && output->temporary)
         unlink(output->temporary);
     free(output->path);
     free(output->temporary);

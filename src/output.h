@@ -1,7 +1,8 @@
 /* Results into a file or onto standard output.
  *
  * A file is written beside its place and renamed when it is complete: what was there before stays
- * until then, and a failed command leaves no half document behind.
+ * until then, and a failed command leaves no half document behind. A device or a pipe is written as
+ * it is, a link is followed.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef NM_OUTPUT_H
