@@ -9,7 +9,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <jansson.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,6 +104,31 @@ static bool is_recent(const char *started)
     return then > now || now - then < RECENT_S;
 }
 
+/* Whether pid is a live process of this program: a zombie that nobody has reaped yet is not, nor is
+ * another program that got the number since. */
+static bool is_running(pid_t pid)
+{
+    char path[64], comm[32] = "", command[2];
+    FILE *in;
+
+    if (pid <= 0)
+        return false;
+    snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+    in = fopen(path, "re");
+    if (!in)
+        return false;
+    (void)!fgets(comm, sizeof(comm), in);
+    fclose(in);
+    snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+    in = fopen(path, "re");
+    if (!in)
+        return false;
+    size_t length = fread(command, 1, sizeof(command), in);
+
+    fclose(in);
+    return length && !strncmp(comm, "nasmark", 7);
+}
+
 static enum nm_sweep_state judge_marker(const json_t *marker, struct nm_sweep_entry *entry)
 {
     const char *program = json_string_value(json_object_get(marker, "program"));
@@ -122,7 +146,7 @@ static enum nm_sweep_state judge_marker(const json_t *marker, struct nm_sweep_en
     gethostname(here, sizeof(here) - 1);
     if (strcmp(host, here))
         return is_recent(started) ? NM_SWEEP_RECENT : NM_SWEEP_FOUND;
-    return pid > 0 && (kill(pid, 0) == 0 || errno == EPERM) ? NM_SWEEP_IN_USE : NM_SWEEP_FOUND;
+    return is_running(pid) ? NM_SWEEP_IN_USE : NM_SWEEP_FOUND;
 }
 
 static void judge(struct nm_session *session, uint64_t timeout_ns, void *buffer,
