@@ -254,7 +254,7 @@ static void test_nfs_try_later_ends_at_the_deadline(void **state)
 {
     (void)state;
     must_connect(PATIENT, 1);
-    set_timeout(IMPATIENT);
+    set_timeout(1400 * NM_NS_PER_MS); /* after pauses of 100, 200 and 400 ms, in the fourth */
     answer(FAKE_CREATE, JUKEBOX, UINT32_MAX);
     must_fail(create_op("a"), -ETIMEDOUT, NM_REASON_TIMEOUT);
     set_timeout(PATIENT);
@@ -512,6 +512,12 @@ static void hang_up(void)
     for (unsigned i = 0; i < FAKE_PEERS; i++)
         if (fake.peers[i] >= 0)
             shutdown(fake.peers[i], SHUT_RDWR);
+    for (unsigned i = 0; i < 2; i++) {
+        struct rpc_context *rpc = ((struct nm_nfs_session *)session)->links[i].rpc;
+        struct pollfd p = {.fd = rpc_get_fd(rpc), .events = POLLIN};
+
+        assert_int_equal(poll(&p, 1, 10000), 1); /* the news has arrived */
+    }
 }
 
 static void test_nfs_idle_connection_is_reopened_and_counted(void **state)
