@@ -162,6 +162,9 @@ class Commands(unittest.TestCase):
         for name, args in [("list-runs", ("list", "runs", "--json")),
                            ("list-nas", ("list", "nas", "--json")),
                            ("list-cells", ("list", "cells", "--json")),
+                           ("list-workloads", ("list", "workloads", "--json")),
+                           ("list-profiles", ("list", "profiles", "--json")),
+                           ("list-backends", ("list", "backends", "--json")),
                            ("export", ("export", "--format", "json")),
                            ("show", ("show", runs[1]["run"], "--json"))] + \
                           [("show", ("show", str(t["trial"]), "--json")) for t in run["trials"]]:
