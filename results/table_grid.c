@@ -307,8 +307,20 @@ static bool are_twins(const struct builder *b, const struct nm_grid *x, const st
     return !by_table(b->by, x->names, y->names) && (!x->by_step || !by_volume(x->names, y->names));
 }
 
-/* Every first table of a device gets the rows of all tables: what was not run is said, not left
- * out. The tables of a device are neighbours, [first, last). */
+/* Some twin of this table has the row. */
+static bool twin_has_row(const struct builder *b, const struct nm_grid *grid,
+                         const struct nm_cell *cell)
+{
+    const struct nm_grid *end = b->grids->items + b->grids->count;
+
+    for (const struct nm_grid *twin = grid + 1; twin < end && twin->is_twin; twin++)
+        if (find_row(b, twin, cell) < twin->n_rows)
+            return true;
+    return false;
+}
+
+/* Every first table of a device gets the rows of all tables, except those that its twins have: what
+ * was not run is said, not left out. The tables of a device are neighbours, [first, last). */
 static int share_rows(struct builder *b, size_t first, size_t last, struct nm_error *err)
 {
     struct nm_grid all = {0};
@@ -322,10 +334,11 @@ static int share_rows(struct builder *b, size_t first, size_t last, struct nm_er
     for (size_t i = first; i < last && r == 0; i++) {
         struct nm_grid *grid = &b->grids->items[i];
 
-        if (grid->by_step || (i > first && are_twins(b, grid - 1, grid)))
+        if (grid->by_step || grid->is_twin)
             continue; /* a twin shows what it has */
         for (size_t k = 0; k < all.n_rows && r == 0; k++)
-            r = put_row(b, grid, all.rows[k], &row, err);
+            if (!twin_has_row(b, grid, all.rows[k]))
+                r = put_row(b, grid, all.rows[k], &row, err);
     }
     return r;
 }
@@ -425,13 +438,15 @@ static int finish(struct builder *b, struct nm_error *err)
     size_t count = b->grids->count;
     int r = 0;
 
+    for (size_t i = 1; i < count; i++)
+        grids[i].is_twin = are_twins(b, &grids[i - 1], &grids[i]);
     for (size_t i = 0, end; i < count && r == 0; i = end) {
         for (end = i + 1; end < count && !by_device(b->by, grids[i].names, grids[end].names);)
             end++;
         r = share_rows(b, i, end, err);
     }
     for (size_t i = 0, end; i < count && r == 0; i = end) {
-        for (end = i + 1; end < count && are_twins(b, &grids[i], &grids[end]);)
+        for (end = i + 1; end < count && grids[end].is_twin;)
             end++;
         for (size_t k = i; k < end && r == 0; k++) {
             sort(b, &grids[k]);

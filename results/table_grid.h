@@ -17,6 +17,7 @@
 /* One table. Row and column names are read from a cell that has them. */
 struct nm_grid {
     const struct nm_cell *names; /* what all cells of the table have in common */
+    bool is_twin;                /* of the table before it: same names, other conditions */
     bool by_step; /* rows are steps ("seq4KiB-q8"), columns their directions; one volume */
     size_t n_rows, n_columns;
     const struct nm_cell **rows, **columns;

@@ -246,19 +246,24 @@ const char *nm_words_rows(const struct nm_table_doc *doc, const struct nm_grid *
     return nm_tr(doc->language, grid->by_step ? NM_N("Step") : heads[doc->style->by]);
 }
 
-/* Another volume of the device goes by the same label. The first table of a device has them all. */
+/* Another volume of the device goes by the same label. The first table of a device that has a row
+ * per volume, and its twins, have them all. */
 static bool label_is_taken(const struct nm_table_doc *doc, const struct nm_grid *grid,
                            const struct nm_cell *cell, const char *label)
 {
-    const struct nm_grid *first = grid;
+    const struct nm_grid *first = grid, *end = doc->grids->items + doc->grids->count;
     char other[NM_WORDS];
 
     while (first > doc->grids->items && nm_words_same_device(doc, first - 1, grid))
         first--;
-    for (size_t i = 0; i < first->n_rows; i++)
-        if (strcmp(first->rows[i]->volume, cell->volume) &&
-            !strcmp(nm_words_label(doc->language, first->rows[i], other), label))
-            return true;
+    while (first->by_step)
+        first++;
+    do {
+        for (size_t i = 0; i < first->n_rows; i++)
+            if (strcmp(first->rows[i]->volume, cell->volume) &&
+                !strcmp(nm_words_label(doc->language, first->rows[i], other), label))
+                return true;
+    } while (++first < end && first->is_twin);
     return false;
 }
 
