@@ -100,7 +100,7 @@ static int unknown_command(const char *word, struct nm_error *err)
     const char *names[64];
     size_t n = 0;
 
-    for (; nm_command_table[n] && n < NM_OPTION_COUNT(names); n++)
+    for (; n < NM_OPTION_COUNT(names) && nm_command_table[n]; n++)
         names[n] = nm_command_table[n]->name;
     nm_error_set(err, -EINVAL, NM_REASON_NONE, "unknown command \"%.40s\"", word);
     nm_options_suggest(err, word, names, n);

@@ -28,7 +28,7 @@ static size_t backend_sections(const struct nm_option_section **list)
 {
     size_t n = 0;
 
-    for (; nm_backend_table[n] && n < ROWS_MAX; n++)
+    for (; n < ROWS_MAX && nm_backend_table[n]; n++)
         list[n] = nm_backend_table[n]->options;
     return n;
 }
@@ -37,7 +37,7 @@ static size_t workload_sections(const struct nm_option_section **list)
 {
     size_t n = 0;
 
-    for (; nm_workload_table[n] && n < ROWS_MAX; n++)
+    for (; n < ROWS_MAX && nm_workload_table[n]; n++)
         list[n] = nm_workload_table[n]->options;
     return n;
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
-# run-url.sh VARIABLE SERVER CONTRACT [options]: runs the contract suite on the URL in the environment
-# variable. Without it: skipped (77), or failed when NASMARK_REQUIRE_SERVERS=1. With the lab in
-# $NASMARK_LAB its SERVER is stopped for a moment to see operations time out.
+# run-url.sh VARIABLE SERVER CONTRACT [options]: runs the contract suite on the URL in the
+# environment variable. Without it: skipped (77), or failed when NASMARK_REQUIRE_SERVERS=1. With the
+# lab in $NASMARK_LAB its SERVER is stopped for a moment to see operations time out.
 # SPDX-License-Identifier: GPL-3.0-or-later
 variable=$1 server=$2 contract=$3
 shift 3

@@ -318,7 +318,7 @@ static int table(int argc, char **argv)
     struct nm_table_style style = {
         .by = (enum nm_table_by)nm_table_by_parse(argc > 5 ? argv[5] : "volume"),
         .mebi = argc > 6 && !strcmp(argv[6], "MiB/s"),
-        .digits = argc > 7 ? atoi(argv[7]) : -1,
+        .digits = argc > 7 ? (int)strtol(argv[7], NULL, 10) : -1,
         .language = strcmp(argv[4], "-") ? argv[4] : NULL,
     };
     struct nm_select *select = NULL;
@@ -347,7 +347,7 @@ int main(int argc, char **argv)
     if (argc == 3 && !strcmp(argv[1], "make"))
         return make(argv[2]);
     if (argc == 5 && !strcmp(argv[1], "many"))
-        return many(argv[2], atoi(argv[3]), atoi(argv[4]));
+        return many(argv[2], (int)strtol(argv[3], NULL, 10), (int)strtol(argv[4], NULL, 10));
     if (argc >= 5 && !strcmp(argv[1], "table"))
         return table(argc, argv);
     fputs("usage: golden make DB | golden many DB FIRMWARES VOLUMES | golden table DB FORMAT "

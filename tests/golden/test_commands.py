@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-# test_commands.py NASMARK GOLDEN-PROGRAM SCHEMAS: the commands that read and annotate the database, run as a
-# user runs them.
+# test_commands.py NASMARK GOLDEN-PROGRAM SCHEMAS: the commands that read and annotate the database,
+# run as a user runs them.
+# SPDX-License-Identifier: GPL-3.0-or-later
 import csv
 import hashlib
 import json
@@ -216,7 +217,8 @@ class Commands(unittest.TestCase):
             self.nasmark("export", "--format", name, "-o", path)
             other = f"{self.directory.name}/{name}.db"
             self.nasmark("import", name, path, "-q", "--db", other)
-            again = self.nasmark("table", "nas=@(readynas*|steps)", "--format", "csv", "--db", other)
+            again = self.nasmark("table", "nas=@(readynas*|steps)", "--format", "csv",
+                                 "--db", other)
             again = again.replace(",imported,", ",measured,") if name == "csv" else again
             self.assertEqual(sorted(again.splitlines()), sorted(table.splitlines()))
             hostile = self.nasmark("table", "nas=A*", "--format", "csv", "--db", other)

@@ -1,5 +1,5 @@
-"""The iscsi and lunfs backends against tgtd: LUNs with data, odd LUNs and names, CHAP, dead targets,
-files that a kernel reads back.
+"""The iscsi and lunfs backends against tgtd: LUNs with data, odd LUNs and names, CHAP, dead
+targets, files that a kernel reads back.
 
 Each class has a lab of its own, because targets are made, stopped and killed here.
 
