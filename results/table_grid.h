@@ -70,7 +70,7 @@ struct nm_table_format {
 extern const struct nm_table_format nm_format_text, nm_format_md, nm_format_csv, nm_format_json,
     nm_format_html, nm_format_tex;
 
-/* table_words.c: into a buffer that is returned, if not said otherwise. */
+/* table_words.c and table_values.c: into a buffer that is returned, if not said otherwise. */
 #define NM_WORDS 512
 
 /* "readynas-104, firmware 6.1.2": what stands once above the tables of a device. */
