@@ -2,7 +2,7 @@
  *
  * A request number goes to a lane through its ring and comes back through one pipe for all
  * children; the request itself and the data stay in shared memory. A pipe for the way back, because
- * the worker has to wait for completions and for the death of a lane (pidfd) at the same time.
+ * the worker has to wait for completions and for the death of a lane at the same time.
  *
  * Lane 0 is the worker, who carries out one of its own requests whenever the engine waits; the
  * children have further requests in their rings meanwhile. Where the library was left in an unknown
@@ -172,7 +172,7 @@ static int fork_lanes(struct nm_smb_lanes *lanes, struct nm_error *err)
         int r;
 
         snprintf(name, sizeof(name), "nasmark-smb%u", i);
-        r = nm_smb_fork(name, &pid, &lane->pidfd, err);
+        r = nm_smb_fork(name, &pid, &lane->life_fd, err);
         if (r < 0)
             return r;
         if (pid == 0)
@@ -247,7 +247,7 @@ void nm_smb_lanes_stop(struct nm_smb_lanes *lanes, uint64_t deadline_ns)
         struct nm_smb_lane *lane = &lanes->lane[i];
 
         if (lane->pid)
-            nm_smb_wait(lane->pid, lane->pidfd, deadline_ns, &lanes->cpu_ns);
+            nm_smb_wait(lane->pid, lane->life_fd, deadline_ns, &lanes->cpu_ns);
         lane->pid = 0;
     }
 }
@@ -281,7 +281,7 @@ static int wait_children(const struct nm_smb_lanes *lanes, uint64_t deadline_ns)
     fds[0] = (struct pollfd){.fd = lanes->done_fds[0], .events = POLLIN};
     for (unsigned i = 0; i < lanes->count; i++)
         if (lanes->lane[i].pid)
-            fds[n++] = (struct pollfd){.fd = lanes->lane[i].pidfd, .events = POLLIN};
+            fds[n++] = (struct pollfd){.fd = lanes->lane[i].life_fd, .events = POLLIN};
     if (poll(fds, n, wait_ms) <= 0)
         return !wait_ms;
     if (fds[0].revents & POLLIN) /* first what a lane had done before it died */

@@ -13,7 +13,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,49 +50,49 @@ static void become_child(const char *name, pid_t parent)
     signal(SIGPIPE, SIG_IGN);
 }
 
-int nm_smb_fork(const char *name, pid_t *ret_pid, int *ret_pidfd, struct nm_error *err)
+int nm_smb_fork(const char *name, pid_t *ret_pid, int *ret_life_fd, struct nm_error *err)
 {
-    pid_t parent = getpid(), pid = fork();
-    int pidfd;
+    pid_t parent = getpid(), pid = -1;
+    int life[2] = {-1, -1};
 
-    if (pid < 0)
-        return nm_error_set(err, -errno, NM_REASON_CLIENT_LIMIT,
-                            "smb: cannot start a process: %s; is the limit of processes reached?",
-                            strerror(errno));
+    if (pipe2(life, O_CLOEXEC) == 0)
+        pid = fork();
+    if (pid < 0) {
+        int code = -errno;
+
+        close(life[0]);
+        close(life[1]);
+        return nm_error_set(err, code, NM_REASON_CLIENT_LIMIT,
+                            "smb: cannot start a process: %s; is the limit of processes or open "
+                            "files reached?",
+                            strerror(-code));
+    }
+    close(life[pid == 0 ? 0 : 1]);
     if (pid == 0) {
         become_child(name, parent);
         return *ret_pid = 0;
     }
-    pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-    if (pidfd < 0) {
-        int code = -errno;
-
-        kill(pid, SIGKILL);
-        waitpid(pid, NULL, 0);
-        return nm_error_set(err, code, NM_REASON_CLIENT_LIMIT,
-                            "smb: pidfd_open: %s; Linux 5.3 or later is needed", strerror(-code));
-    }
     *ret_pid = pid;
-    *ret_pidfd = pidfd;
+    *ret_life_fd = life[0];
     return 0;
 }
 
-int nm_smb_wait(pid_t pid, int pidfd, uint64_t deadline_ns, uint64_t *cpu_ns)
+int nm_smb_wait(pid_t pid, int life_fd, uint64_t deadline_ns, uint64_t *cpu_ns)
 {
-    struct pollfd ended = {.fd = pidfd, .events = POLLIN};
+    struct pollfd ended = {.fd = life_fd, .events = POLLIN};
     struct rusage usage = {0};
     int result = 0, status = 0, wait_ms;
 
     do {
         wait_ms = nm_clock_poll_ms(deadline_ns, 1000);
     } while (poll(&ended, 1, wait_ms) <= 0 && wait_ms > 0);
-    if (!(ended.revents & POLLIN)) {
+    if (!ended.revents) {
         kill(pid, SIGKILL);
         result = -ETIMEDOUT;
     }
     while (wait4(pid, &status, 0, &usage) < 0 && errno == EINTR)
         ;
-    close(pidfd);
+    close(life_fd);
     if (cpu_ns)
         *cpu_ns +=
             ((uint64_t)usage.ru_utime.tv_sec + (uint64_t)usage.ru_stime.tv_sec) * NM_NS_PER_S +
@@ -105,7 +104,7 @@ int nm_smb_help(void (*work)(void *shared), void *shared, uint64_t deadline_ns, 
                 struct nm_error *err)
 {
     pid_t pid;
-    int pidfd = -1, r = nm_smb_fork("nasmark-smb", &pid, &pidfd, err);
+    int life_fd = -1, r = nm_smb_fork("nasmark-smb", &pid, &life_fd, err);
 
     if (r < 0)
         return r;
@@ -113,7 +112,7 @@ int nm_smb_help(void (*work)(void *shared), void *shared, uint64_t deadline_ns, 
         work(shared);
         _exit(0);
     }
-    r = nm_smb_wait(pid, pidfd, deadline_ns, NULL);
+    r = nm_smb_wait(pid, life_fd, deadline_ns, NULL);
     if (r == -ETIMEDOUT)
         nm_error_set(err, r, NM_REASON_TIMEOUT,
                      "%s: no answer in time; is the server stuck, or a firewall in the way?", what);

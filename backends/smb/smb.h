@@ -115,13 +115,14 @@ void nm_smb_home_remove(struct nm_smb_home *home); /* NULL-safe, may be called t
 /* ---- process.c ---- */
 
 /* Forks. In the child: dies with its parent, ignores what the terminal sends, keeps no standard
- * stream (the library prints); returns 0. In the parent: the pid and a pidfd. -errno on failure. */
-int nm_smb_fork(const char *name, pid_t *ret_pid, int *ret_pidfd, struct nm_error *err);
+ * stream (the library prints); returns 0. In the parent: the pid, and a descriptor that becomes
+ * readable when the child ends (the child has the other end of the pipe). -errno on failure. */
+int nm_smb_fork(const char *name, pid_t *ret_pid, int *ret_life_fd, struct nm_error *err);
 
-/* Waits for the end of a process until deadline_ns, then kills it. Closes the pidfd, adds the CPU
+/* Waits for the end of a process until deadline_ns, then kills it. Closes life_fd, adds the CPU
  * time of the process to *cpu_ns (may be NULL). 0 = it ended well, -ETIMEDOUT = had to be killed,
  * -ECHILD = it died. */
-int nm_smb_wait(pid_t pid, int pidfd, uint64_t deadline_ns, uint64_t *cpu_ns);
+int nm_smb_wait(pid_t pid, int life_fd, uint64_t deadline_ns, uint64_t *cpu_ns);
 
 /* Runs work(shared) in a process of its own: for calls that can block or that would leave settings
  * of the library behind. shared must be MAP_SHARED memory. */
@@ -251,7 +252,7 @@ bool nm_smb_ring_try_pop(struct nm_smb_ring *ring, uint32_t *ret_value);
 
 struct nm_smb_lane {
     pid_t pid; /* 0 = no process */
-    int pidfd;
+    int life_fd;
     unsigned queued; /* requests handed over and not yet back */
 };
 

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#define NUMBERS 200000u
+#define NUMBERS 50000u
 
 static void test_smb_ring_keeps_order_across_processes(void **state)
 {
