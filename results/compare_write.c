@@ -3,8 +3,6 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "compare.h"
 
-#include "units.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -60,16 +58,10 @@ static bool is_rate(const struct nm_compare_row *row)
 
 static void centre(const struct nm_compare_row *row, bool has, double value, char *out, size_t size)
 {
-    char number[48];
-
-    if (!has)
-        snprintf(out, size, "-");
-    else if (is_rate(row))
-        snprintf(out, size, "%s MB/s",
-                 nm_units_format_rate(value / 1e6, -1, '.', number, sizeof(number)));
+    if (has)
+        nm_metric_format(row->unit, value, out, size);
     else
-        snprintf(out, size, "%s %s", nm_units_format_double(value, 4, number, sizeof(number)),
-                 row->unit);
+        snprintf(out, size, "-");
 }
 
 /* True when every row has the same name there: it stands in the heading then, not in each row. */
@@ -121,7 +113,8 @@ static void cell_text(const struct nm_compare *compare, const struct nm_compare_
 static void note_text(const struct nm_compare_row *row, char *out, size_t size)
 {
     const struct nm_stats_row *stats = &row->stats;
-    char effect[32];
+    char effect[32], needed[32];
+    size_t used;
 
     snprintf(out, size, "%s", row->note);
     if (stats->small_but_real)
@@ -129,17 +122,11 @@ static void note_text(const struct nm_compare_row *row, char *out, size_t size)
     if (stats->verdict != NM_VERDICT_UNCLEAR)
         return;
     percent(stats->smallest_effect, effect, sizeof(effect));
-    if (stats->needed_trials) {
-        size_t used = strlen(out);
-
-        snprintf(out + used, size - used, "%sneeds %u trials a side, saw only %s or more",
-                 used ? "; " : "", stats->needed_trials, effect + 1);
-    } else {
-        size_t used = strlen(out);
-
-        snprintf(out + used, size - used, "%sneeds more than %d trials a side, saw only %s or more",
-                 used ? "; " : "", NM_STATS_MAX_TRIALS, effect + 1);
-    }
+    snprintf(needed, sizeof(needed), stats->needed_trials ? "%u" : "more than %u",
+             stats->needed_trials ? stats->needed_trials : NM_STATS_MAX_TRIALS);
+    used = strlen(out);
+    snprintf(out + used, size - used, "%sneeds %s trials a side; sees %s and more now",
+             used ? "; " : "", needed, effect + 1);
 }
 
 static void fill_line(const struct nm_compare *compare, const struct nm_compare_row *row,

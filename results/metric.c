@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "metric.h"
 
+#include "units.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -76,4 +78,19 @@ void nm_metric_values_done(struct nm_metric_values *values)
 {
     free(values->values);
     memset(values, 0, sizeof(*values));
+}
+
+const char *nm_metric_format(const char *unit, double value, char *out, size_t size)
+{
+    char number[48];
+
+    if (!strcmp(unit, "B/s"))
+        snprintf(out, size, "%s MB/s",
+                 nm_units_format_rate(value / 1e6, -1, '.', number, sizeof(number)));
+    else if (!strcmp(unit, "ns") && value >= 1 && value < 9e18)
+        nm_units_format_duration((uint64_t)value, out, size);
+    else
+        snprintf(out, size, "%s%s%s", nm_units_format_double(value, 4, number, sizeof(number)),
+                 *unit ? " " : "", unit);
+    return out;
 }

@@ -26,4 +26,7 @@ int nm_metric_values(const struct nm_cell *cell, const char *name, struct nm_met
                      struct nm_error *err) NM_MUST_CHECK;
 void nm_metric_values_done(struct nm_metric_values *values);
 
+/* A value for people, with its unit: "97.4 MB/s", "8.2 ms", "2087 1/s". */
+const char *nm_metric_format(const char *unit, double value, char *out, size_t size);
+
 #endif

@@ -3,8 +3,6 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "series.h"
 
-#include "units.h"
-
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -12,12 +10,6 @@
 static bool is_rate(const struct nm_series *series)
 {
     return !strcmp(series->metric, "bytes_per_s");
-}
-
-static const char *centre_text(const struct nm_series *series, double value, char *out, size_t size)
-{
-    return is_rate(series) ? nm_units_format_rate(value / 1e6, -1, '.', out, size)
-                           : nm_units_format_double(value, 4, out, size);
 }
 
 static void write_sparkline(const struct nm_series *series, FILE *out)
@@ -84,9 +76,9 @@ static void write_points(const struct nm_series *series, FILE *out)
         const struct nm_series_point *point = &series->points[i];
         const struct nm_history_change *change = change_at(series, i);
 
-        fprintf(out, "  %-*s  %10s  %10s  n %zu", width, point->cell->firmware,
+        fprintf(out, "  %-*s  %10s  %12s  n %zu", width, point->cell->firmware,
                 point->cell->firmware_date ? point->cell->firmware_date : "",
-                centre_text(series, point->centre, number, sizeof(number)), point->n);
+                nm_metric_format(series->unit, point->centre, number, sizeof(number)), point->n);
         if (change)
             fprintf(out, "  changed by %+.1f %% (t %.1f, p %.1e)", 100 * change->step, change->t,
                     change->p);
@@ -106,9 +98,9 @@ static void write_newest(const struct nm_series *series, FILE *out)
         return;
     fprintf(out, "  newest: %s the 99 %% range %s..%s of the %zu versions before it (t %.1f)%s\n",
             newest->provisional ? "outside" : "inside",
-            centre_text(series, exp(newest->low), low, sizeof(low)),
-            centre_text(series, exp(newest->high), high, sizeof(high)), newest->k, newest->t,
-            newest->provisional ? ": provisional, rerun" : "");
+            nm_metric_format(series->unit, exp(newest->low), low, sizeof(low)),
+            nm_metric_format(series->unit, exp(newest->high), high, sizeof(high)), newest->k,
+            newest->t, newest->provisional ? ": provisional, rerun" : "");
 }
 
 int nm_series_write_text(const struct nm_series_set *set, FILE *out, struct nm_error *err)
@@ -117,9 +109,9 @@ int nm_series_write_text(const struct nm_series_set *set, FILE *out, struct nm_e
         const struct nm_series *series = &set->items[i];
         const struct nm_cell *cell = series->first;
 
-        fprintf(out, "%s%s %s %s %s %s [%s]  ", i ? "\n" : "", cell->nas, cell->volume,
-                cell->protocol, cell->workload, cell->phase,
-                is_rate(series) ? "MB/s" : series->metric);
+        fprintf(out, "%s%s %s %s %s %s%s%s  ", i ? "\n" : "", cell->nas, cell->volume,
+                cell->protocol, cell->workload, cell->phase, is_rate(series) ? "" : " ",
+                is_rate(series) ? "" : series->metric);
         write_sparkline(series, out);
         fputc('\n', out);
         write_difference(set, i, out);

@@ -14,6 +14,8 @@
 #include "import.h"
 #include "scan.h"
 
+#include "../../src/units.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -21,8 +23,6 @@
 #include <string.h>
 
 enum direction { NOWHERE, READ, WRITE, MIX };
-
-static const char *const direction_names[] = {[READ] = "read", [WRITE] = "write", [MIX] = "mix"};
 
 /* Lines below the figures that are kept with each of them. */
 static const struct {
@@ -37,8 +37,9 @@ struct report {
     char program[64];
     char remarks[N_REMARKS][100], loops[16];
     enum direction section;
+    uint64_t mix_percent; /* of reads, in the section [Mix] */
     bool is_kdiskmark;
-    unsigned version; /* of CrystalDiskMark; 0 = not named */
+    int figures; /* handed over so far: the order of the phases */
 };
 
 struct figure {
@@ -154,8 +155,14 @@ static void parse_section(struct nm_slice line, struct report *report)
         report->section = READ;
     else if (nm_slice_starts(line, "[Write]"))
         report->section = WRITE;
-    else if (nm_slice_starts(line, "[Mix]"))
+    else if (nm_slice_starts(line, "[Mix]")) { /* "[Mix] Read 70%/Write 30%" */
+        ptrdiff_t at = nm_slice_find(line, "Read ");
+
         report->section = MIX;
+        if (at < 0 || !nm_scan_u64(nm_slice_from(line, (size_t)at + 5), &report->mix_percent) ||
+            report->mix_percent > 99)
+            report->mix_percent = 70;
+    }
 }
 
 /* Title and the lines of the foot. */
@@ -221,31 +228,37 @@ static void put_conditions(const struct report *report, const struct figure *fig
         nm_conditions_set(conditions, "import.loops", "%s", report->loops);
 }
 
-static void workload_name(const struct figure *figure, char *out, size_t size)
+/* As the phases of our own profiles are called: "seq1MiB-q8t1-read", "rnd4KiB-q1t1-mix70". */
+static void phase_name(const struct report *report, const struct figure *figure, char *out,
+                       size_t size)
 {
-    bool mebi = figure->block_bytes >= 1 << 20 && figure->block_bytes % (1 << 20) == 0;
+    char block[32], mix[16];
 
-    snprintf(out, size, "crystaldiskmark:%s%" PRIu64 "%s-q%" PRIu64 "t%" PRIu64,
-             figure->random ? "rnd" : "seq", figure->block_bytes >> (mebi ? 20 : 10),
-             mebi ? "m" : "k", figure->depth, figure->threads);
+    snprintf(mix, sizeof(mix), "mix%" PRIu64, report->mix_percent);
+    snprintf(out, size, "%s%s-q%" PRIu64 "t%" PRIu64 "-%s", figure->random ? "rnd" : "seq",
+             nm_units_format_bytes(figure->block_bytes, block, sizeof(block)), figure->depth,
+             figure->threads,
+             figure->direction == READ    ? "read"
+             : figure->direction == WRITE ? "write"
+                                          : mix);
 }
 
-static int emit(const struct report *report, const struct figure *figure, const char *format,
+static int emit(struct report *report, const struct figure *figure, const char *format,
                 const struct nm_import_sink *sink, struct nm_error *err)
 {
     struct nm_conditions conditions;
     struct nm_metrics metrics;
     struct nm_document document;
-    char workload[96], source_text[80];
+    char phase[96], source_text[80];
     const char *unit = unit_of(figure, report);
 
     nm_import_document_init(&document, sink, format, &conditions, &metrics);
     put_conditions(report, figure, &conditions);
-    workload_name(figure, workload, sizeof(workload));
-    document.trial.workload = workload;
-    document.trial.phase = direction_names[figure->direction];
-    document.trial.phase_index = (int)figure->direction;
-    document.trial.phase_writes = figure->direction == WRITE;
+    phase_name(report, figure, phase, sizeof(phase));
+    document.trial.workload = strchr(format, ':') + 1;
+    document.trial.phase = phase;
+    document.trial.phase_index = report->figures++;
+    document.trial.phase_writes = figure->direction != READ;
     document.trial.streams = (uint32_t)figure->threads;
     document.trial.duration_ns = 1000000000;
     snprintf(source_text, sizeof(source_text), unit == true_unit ? "%s MB/s" : "%s MB/s (of %s)",

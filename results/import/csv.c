@@ -2,9 +2,11 @@
  * by hand, and the layouts of published tables (csv_published.c).
  *
  * Trial layout: nas,firmware,volume,kind,protocol,workload,phase,pass,trial,bytes,duration_ns. More
- * columns that are understood: label, interface, status, reason, raw, message, files, operations,
- * cpu_ns, start_utc_ns, round, streams, flags, source_text. Every other column is a condition: of
- * ours when it has that name, else it goes into import.columns, which must be equal to compare.
+ * columns that are understood: firmware_date, label, interface, status, reason, raw, message,
+ * files, operations, cpu_ns, start_utc_ns, round, streams, flags, source_text; origin and run are
+ * of the exporting database and left aside. Every other column is a condition: of ours when it has
+ * that name, else it goes into import.columns, which must be equal to compare. An apostrophe in
+ * front of a formula sign (the export puts it there for spreadsheets) is taken off.
  *
  * Lines that begin with '#' are remarks of the author and are kept with the run.
  *
@@ -49,10 +51,17 @@ int nm_csv_fault(const struct nm_csv *csv, const char *column, const char *what,
                         nm_slice_copy(nm_csv_field(csv, column), shown, sizeof(shown)), what);
 }
 
+static struct nm_slice without_apostrophe(struct nm_slice field)
+{
+    bool guarded = field.length > 1 && field.at[0] == '\'' && strchr("=+-@\t\r", field.at[1]);
+
+    return guarded && field.at[1] ? nm_slice_from(field, 1) : field;
+}
+
 int nm_csv_text(const struct nm_csv *csv, const char *column, char *out, size_t size,
                 struct nm_error *err)
 {
-    struct nm_slice field = nm_csv_field(csv, column);
+    struct nm_slice field = without_apostrophe(nm_csv_field(csv, column));
 
     /* The export puts it in front of what a spreadsheet would run as a formula. */
     if (field.length > 1 && field.at[0] == '\'' && strchr("=+-@\t\r", field.at[1]))
@@ -94,7 +103,7 @@ int nm_csv_check_kind(const struct nm_csv *csv, const char *column, const char *
 /* Text of one row of the trial layout. */
 struct trial_text {
     char nas[128], firmware[128], volume[128], kind[32], label[128], interface[64], protocol[32];
-    char workload[256], phase[64], status[32], reason[32], raw[64], message[400], flags[128];
+    char workload[256], phase[64], status[32], reason[32], raw[64], message[512], flags[128];
     char source_text[96], firmware_date[32];
     char *key;
 };
@@ -110,14 +119,14 @@ static const struct text_column {
         .name = #column, .offset = offsetof(struct trial_text, column),                            \
         .size = sizeof(((struct trial_text *)NULL)->column), .needed = is_needed                   \
     }
-    TEXT(nas, true),      TEXT(firmware, true),
-    TEXT(volume, true),   TEXT(kind, true),
-    TEXT(protocol, true), TEXT(workload, true),
-    TEXT(phase, true),    TEXT(label, false),
-    TEXT(status, false),  TEXT(interface, false),
-    TEXT(reason, false),  TEXT(raw, false),
-    TEXT(flags, false),   TEXT(source_text, false),
-    TEXT(message, false), TEXT(firmware_date, false),
+    TEXT(nas, true),          TEXT(firmware, true),
+    TEXT(volume, true),       TEXT(kind, true),
+    TEXT(protocol, true),     TEXT(workload, true),
+    TEXT(phase, true),        TEXT(label, false),
+    TEXT(interface, false),   TEXT(status, false),
+    TEXT(reason, false),      TEXT(raw, false),
+    TEXT(message, false),     TEXT(flags, false),
+    TEXT(source_text, false), TEXT(firmware_date, false),
 #undef TEXT
 };
 #define N_TEXT_COLUMNS (sizeof(text_columns) / sizeof(text_columns[0]))
@@ -244,7 +253,7 @@ static int add_column(struct nm_csv *csv, const char *name, const char *value, s
 static int read_conditions(struct nm_csv *csv, struct nm_error *err)
 {
     for (size_t i = 0; i < csv->n_columns; i++) {
-        struct nm_slice value = nm_slice_trim(csv->fields[i]);
+        struct nm_slice value = without_apostrophe(nm_slice_trim(csv->fields[i]));
         char name[32], text[128];
         int r = 0;
 
@@ -276,6 +285,7 @@ static void point_at(struct nm_document *document, const struct trial_text *text
 
     document->nas.name = text->nas;
     document->nas.firmware = text->firmware;
+    document->nas.firmware_date = or_null(text->firmware_date);
     document->nas.firmware_date = or_null(text->firmware_date);
     document->volume.name = text->volume;
     document->volume.kind = text->kind;

@@ -20,7 +20,8 @@
 enum { KEPT_MAX = 128 };
 
 struct kept {
-    char nas[64], firmware[64], volume[64], kind[32], protocol[32], workload[96], phase[32];
+    char nas[64], firmware[64], firmware_date[32], volume[64], kind[32], protocol[32], workload[96],
+        phase[32];
     char source_text[64], raw[64], message[160], flags[64];
     struct nm_trial_record trial; /* numbers only: its pointers are gone */
     struct nm_conditions conditions;
@@ -46,6 +47,7 @@ static inline int keep(void *context, const struct nm_document *document, struct
     assert_true(n_kept <= KEPT_MAX);
     KEEP(nas, document->nas.name);
     KEEP(firmware, document->nas.firmware);
+    KEEP(firmware_date, document->nas.firmware_date);
     KEEP(volume, document->volume.name);
     KEEP(kind, document->volume.kind);
     KEEP(protocol, t->protocol);

@@ -377,7 +377,7 @@ static void test_compare_text_has_every_part(void **state)
         "-20.0 %",
         "REGRESSED",
         "not in B",
-        "needs more than 10 trials a side, saw only",
+        "needs more than 10 trials a side; sees ",
         "geometric mean of 2",
         "noise: ",
         "INSUFFICIENT    1  fewer than 3 trials on a side\n",

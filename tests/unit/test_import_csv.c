@@ -30,10 +30,11 @@ static void test_import_csv_trials(void **state)
     const struct kept *k;
 
     (void)state;
-    parse_text("csv", "\xef\xbb\xbf# made by hand\n" HEADER ",smb.dialect,jumbo,mtu\n"
-                      "nas1,6.1.2,\"a, \"\"b\"\"\",raid5,smb,1x2GB,upload,2,5,2000000000,"
-                      "42283298097,3.1.1,yes,9000\r\n"
-                      "nas1,6.1.2,single,single,nfs,copy 1000x2MB,download,1,1,,,,,\n");
+    parse_text("csv",
+               "\xef\xbb\xbf# made by hand\n" HEADER ",smb.dialect,jumbo,mtu,firmware_date,source\n"
+               "nas1,6.1.2,\"a, \"\"b\"\"\",raid5,smb,1x2GB,upload,2,5,2000000000,"
+               "42283298097,3.1.1,yes,9000,2013-08-20,memory\r\n"
+               "'=nas1,6.1.2,single,single,nfs,copy 1000x2MB,download,1,1,,,,,,,\n");
     assert_int_equal(n_kept, 2);
     assert_int_equal(n_notes, 1);
     k = &kept[0];
@@ -49,7 +50,10 @@ static void test_import_csv_trials(void **state)
     assert_int_equal(k->trial.files, 1);
     assert_string_equal(condition_of(k, "smb.dialect"), "3.1.1");
     assert_string_equal(condition_of(k, "import.columns"), "jumbo=yes mtu=9000");
+    assert_string_equal(condition_of(k, "source"), "memory");
+    assert_string_equal(k->firmware_date, "2013-08-20");
     k = &kept[1];
+    assert_string_equal(k->nas, "=nas1"); /* guarded against spreadsheets */
     assert_string_equal(k->workload, "copy:1000x2MB");
     assert_int_equal(k->trial.status, NM_STATUS_MISSING);
     assert_false(k->trial.phase_writes);

@@ -215,8 +215,8 @@ static void test_import_crystaldiskmark_8(void **state)
     parse_text("crystaldiskmark", text);
     assert_int_equal(n_kept, 4);
     assert_int_equal(n_warnings, 1); /* 0.000 was not run */
-    assert_string_equal(kept[0].workload, "crystaldiskmark:seq1m-q8t1");
-    assert_string_equal(kept[0].phase, "read");
+    assert_string_equal(kept[0].workload, "crystaldiskmark");
+    assert_string_equal(kept[0].phase, "seq1MiB-q8t1-read");
     near(rate_of(&kept[0]), 384.064e6, 0);
     assert_string_equal(kept[0].source_text, "384.064 MB/s");
     near(metric_of(&kept[0], "iops"), 366.3, 0);
@@ -227,38 +227,33 @@ static void test_import_crystaldiskmark_8(void **state)
     assert_string_equal(condition_of(&kept[0], "import.size"), "1 GiB");
     assert_string_equal(condition_of(&kept[0], "import.loops"), "5");
     assert_string_equal(condition_of(&kept[0], "import.date"), "2021/11/05 10:33:53");
-    assert_string_equal(kept[1].workload, "crystaldiskmark:rnd4k-q32t16");
+    assert_string_equal(kept[1].phase, "rnd4KiB-q32t16-read");
     assert_string_equal(condition_of(&kept[1], "streams"), "16");
-    assert_string_equal(kept[2].phase, "write");
+    assert_string_equal(kept[2].phase, "rnd4KiB-q1t1-write");
     assert_true(kept[2].trial.phase_writes);
-    assert_string_equal(kept[3].phase, "mix");
+    assert_string_equal(kept[3].phase, "seq1MiB-q1t1-mix70");
 }
 
 static void test_import_crystaldiskmark_older(void **state)
 {
     static const struct {
-        const char *line, *workload, *phase;
+        const char *line, *phase;
         double mb_per_s;
     } rows[] = {
-        {"   Sequential Read (Q= 32,T= 1) :    91.559 MB/s\n", "crystaldiskmark:seq128k-q32t1",
-         "read", 91.559},
-        {"          Sequential Read (T= 1) :   156.034 MB/s\n", "crystaldiskmark:seq1m-q1t1",
-         "read", 156.034},
+        {"   Sequential Read (Q= 32,T= 1) :    91.559 MB/s\n", "seq128KiB-q32t1-read", 91.559},
+        {"          Sequential Read (T= 1) :   156.034 MB/s\n", "seq1MiB-q1t1-read", 156.034},
         {"  Random Write 4KiB (Q=  8,T= 8) :     3.173 MB/s [    774.7 IOPS]\n",
-         "crystaldiskmark:rnd4k-q8t8", "write", 3.173},
-        {"           Sequential Read :   505.825 MB/s\n", "crystaldiskmark:seq1m-q1t1", "read",
-         505.825},
-        {"        Random Write 512KB :   190.461 MB/s\n", "crystaldiskmark:rnd512k-q1t1", "write",
-         190.461},
-        {"   Random Read 4KB (QD=32) :   271.859 MB/s [ 66371.9 IOPS]\n",
-         "crystaldiskmark:rnd4k-q32t1", "read", 271.859},
+         "rnd4KiB-q8t8-write", 3.173},
+        {"           Sequential Read :   505.825 MB/s\n", "seq1MiB-q1t1-read", 505.825},
+        {"        Random Write 512KB :   190.461 MB/s\n", "rnd512KiB-q1t1-write", 190.461},
+        {"   Random Read 4KB (QD=32) :   271.859 MB/s [ 66371.9 IOPS]\n", "rnd4KiB-q32t1-read",
+         271.859},
     };
 
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         parse_text("crystaldiskmark", rows[i].line);
         assert_int_equal(n_kept, 1);
-        assert_string_equal(kept[0].workload, rows[i].workload);
         assert_string_equal(kept[0].phase, rows[i].phase);
         near(rate_of(&kept[0]), rows[i].mb_per_s * 1e6, .5);
     }
@@ -278,6 +273,7 @@ static void test_import_kdiskmark_names_its_unit(void **state)
 
     (void)state;
     parse_text("kdiskmark", line);
+    assert_string_equal(kept[0].workload, "kdiskmark");
     near(rate_of(&kept[0]), 20725.404e6, 0); /* as printed */
     near(metric_of(&kept[0], "iops"), 20239.7, 0);
     assert_string_equal(kept[0].source_text, "20725.404 MB/s (of 1000 KiB/s)");

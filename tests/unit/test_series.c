@@ -93,7 +93,8 @@ static void test_series_orders_versions_and_finds_the_step(void **state)
     assert_string_equal(nm_series_verdict(&set->items[0]), "ok");
 
     text = text_of(set);
-    assert_non_null(strstr(text, "rn104 single smb copy:1x2GB upload [MB/s]  "));
+    assert_non_null(strstr(text, "rn104 single smb copy:1x2GB upload  "));
+    assert_non_null(strstr(text, "1012.0 MB/s  n 1"));
     assert_non_null(strstr(text, "changed by -7.0 % (t -14.6, p 1.0e-05)"));
     assert_non_null(strstr(text, "█"));
     free(text);
