@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "pattern.h"
 
+#include "random.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,13 +12,6 @@
 
 #define WORD       sizeof(uint64_t)
 #define PAGE_BYTES 4096u /* compressible data: zero_percent of every page */
-
-static inline uint64_t mix(uint64_t z)
-{
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
 
 /* Inverse of mix: the multipliers' inverses modulo 2^64, and the xor-shifts undone. */
 static uint64_t unmix(uint64_t z)
@@ -37,7 +32,7 @@ void nm_pattern_init(struct nm_pattern *pattern, uint64_t origin, uint64_t group
 static void fill_words(uint64_t first, uint64_t *words, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        words[i] = mix(first + i);
+        words[i] = nm_random_mix(first + i);
 }
 
 /* Plain random data, any alignment. */
@@ -46,7 +41,7 @@ static void fill_random(uint64_t base, uint64_t position, unsigned char *buf, si
     size_t skip = position % WORD;
 
     if (skip) {
-        uint64_t word = mix(base + position / WORD);
+        uint64_t word = nm_random_mix(base + position / WORD);
         size_t part = WORD - skip < length ? WORD - skip : length;
 
         memcpy(buf, (unsigned char *)&word + skip, part);
@@ -60,13 +55,13 @@ static void fill_random(uint64_t base, uint64_t position, unsigned char *buf, si
         fill_words(base + position / WORD, (uint64_t *)(void *)buf, words);
     } else {
         for (size_t i = 0; i < words; i++) {
-            uint64_t word = mix(base + position / WORD + i);
+            uint64_t word = nm_random_mix(base + position / WORD + i);
 
             memcpy(buf + i * WORD, &word, WORD);
         }
     }
     if (length % WORD) {
-        uint64_t word = mix(base + position / WORD + words);
+        uint64_t word = nm_random_mix(base + position / WORD + words);
 
         memcpy(buf + words * WORD, &word, length % WORD);
     }

@@ -8,9 +8,10 @@
  * of a step work on the same file. Definition: docs/METRICS.md "access".
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "workload.h"
+#include "access_runs.h"
 
 #include "clock.h"
+#include "random.h"
 #include "steps.h"
 #include "units.h"
 
@@ -19,8 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define RUNS_MAX 8 /* three metrics each: NM_METRICS_MAX */
 
 struct options {
     char *steps;
@@ -65,10 +64,10 @@ struct stream {
     uint32_t run, runs;
     uint64_t run_begin_ns, run_end_ns, run_issued, run_limit_bytes, run_time_ns;
     unsigned in_flight;
-    bool run_full, by_time;
+    bool run_full;
     /* results */
     uint64_t bytes, run_bytes, operations, latency_sum_ns;
-    double rates[RUNS_MAX], latencies_ns[RUNS_MAX], iops[RUNS_MAX];
+    struct nm_access_runs results;
     uint64_t run_operations, run_latency_sum_ns;
 };
 
@@ -213,15 +212,6 @@ static void shape(const struct nm_workload *workload, size_t phase,
 
 /* ---- one stream ---- */
 
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
 static int check_device(const struct access *access, const struct nm_workload_context *context,
                         struct nm_error *err)
 {
@@ -313,7 +303,7 @@ static uint64_t next_offset(struct stream *stream, uint32_t length)
     uint64_t blocks = stream->region_bytes / stream->context.block_bytes, offset;
 
     if (!stream->layout && stream->step->random)
-        return next_random(&stream->random) % blocks * stream->context.block_bytes;
+        return nm_random_next(&stream->random) % blocks * stream->context.block_bytes;
     offset = stream->next_bytes;
     stream->next_bytes += length;
     if (!stream->layout && stream->next_bytes + stream->context.block_bytes > stream->region_bytes)
@@ -329,7 +319,7 @@ static bool run_is_full(struct stream *stream, uint64_t now_ns)
     if (stream->run_limit_bytes && stream->run_issued >= stream->run_limit_bytes)
         stream->run_full = true;
     else if (stream->run_time_ns && now_ns - stream->run_begin_ns >= stream->run_time_ns)
-        stream->run_full = stream->by_time = true;
+        stream->run_full = stream->results.by_time = true;
     return stream->run_full;
 }
 
@@ -338,12 +328,8 @@ static void end_run(struct stream *stream)
 {
     uint64_t elapsed_ns = stream->run_end_ns - stream->run_begin_ns;
 
-    if (stream->run < RUNS_MAX && elapsed_ns && stream->run_operations) {
-        stream->rates[stream->run] = (double)stream->run_bytes * 1e9 / (double)elapsed_ns;
-        stream->iops[stream->run] = (double)stream->run_operations * 1e9 / (double)elapsed_ns;
-        stream->latencies_ns[stream->run] =
-            (double)stream->run_latency_sum_ns / (double)stream->run_operations;
-    }
+    nm_access_runs_add(&stream->results, stream->run_bytes, stream->run_operations,
+                       stream->run_latency_sum_ns, elapsed_ns);
     stream->run++;
     if (stream->run < stream->runs) {
         begin_run(stream);
@@ -361,9 +347,10 @@ static enum nm_next issue(struct stream *stream, struct nm_op *op, uint64_t *pat
         return NM_NEXT_WAIT;
     if (stream->layout && stream->region_bytes - stream->run_issued < length)
         length = (uint32_t)(stream->region_bytes - stream->run_issued);
-    read = !stream->layout && (stream->step->read_percent == 100 ||
-                               (stream->step->read_percent &&
-                                next_random(&stream->random) % 100 < stream->step->read_percent));
+    read =
+        !stream->layout && (stream->step->read_percent == 100 ||
+                            (stream->step->read_percent &&
+                             nm_random_next(&stream->random) % 100 < stream->step->read_percent));
     op->kind = read ? NM_OP_READ : NM_OP_WRITE;
     op->file = stream->file;
     op->offset_bytes = next_offset(stream, length);
@@ -453,97 +440,17 @@ static int done_op(void *state, struct nm_op *op, struct nm_error *err)
 
 /* ---- results ---- */
 
-static int by_value(const void *pa, const void *pb)
-{
-    double a = *(const double *)pa, b = *(const double *)pb;
-
-    return (a > b) - (a < b);
-}
-
-static double median_of(const double *values, size_t n)
-{
-    double sorted[RUNS_MAX];
-
-    memcpy(sorted, values, n * sizeof(*values));
-    qsort(sorted, n, sizeof(*sorted), by_value);
-    return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
-}
-
-/* Best and median of the runs, then every run: what combine() needs to do it again for all streams.
- */
-static void summarise(const double *rates, const double *iops, const double *latencies_ns, size_t n,
-                      double by_time, struct nm_metrics *metrics)
-{
-    size_t best = 0;
-    double lowest = latencies_ns[0];
-    char name[32];
-
-    for (size_t i = 1; i < n; i++) {
-        if (rates[i] > rates[best])
-            best = i;
-        if (latencies_ns[i] < lowest)
-            lowest = latencies_ns[i];
-    }
-    nm_metrics_add(metrics, "best_rate", "B/s", NM_BETTER_HIGHER, NM_SUMMARY_BEST, rates[best]);
-    nm_metrics_add(metrics, "median_rate", "B/s", NM_BETTER_HIGHER, NM_SUMMARY_MEDIAN,
-                   median_of(rates, n));
-    nm_metrics_add(metrics, "iops", "1/s", NM_BETTER_HIGHER, NM_SUMMARY_GEOMEAN, iops[best]);
-    nm_metrics_add(metrics, "mean_latency", "ns", NM_BETTER_LOWER, NM_SUMMARY_BEST, lowest);
-    nm_metrics_add(metrics, "ended_by_time", "1", NM_BETTER_NONE, NM_SUMMARY_MAX, by_time);
-    for (size_t i = 0; i < n; i++) {
-        snprintf(name, sizeof(name), "run%zu_rate", i + 1);
-        nm_metrics_add(metrics, name, "B/s", NM_BETTER_HIGHER, NM_SUMMARY_MEDIAN, rates[i]);
-        snprintf(name, sizeof(name), "run%zu_iops", i + 1);
-        nm_metrics_add(metrics, name, "1/s", NM_BETTER_HIGHER, NM_SUMMARY_MEDIAN, iops[i]);
-        snprintf(name, sizeof(name), "run%zu_latency", i + 1);
-        nm_metrics_add(metrics, name, "ns", NM_BETTER_LOWER, NM_SUMMARY_MEDIAN, latencies_ns[i]);
-    }
-}
-
 static void finish(void *state, uint64_t elapsed_ns, struct nm_metrics *metrics,
                    uint64_t *ret_bytes, uint64_t *ret_files)
 {
     struct stream *stream = state;
-    size_t n = stream->run < RUNS_MAX ? stream->run : RUNS_MAX;
 
     (void)elapsed_ns;
-    if (metrics && n && !stream->idle)
-        summarise(stream->rates, stream->iops, stream->latencies_ns, n, stream->by_time, metrics);
+    if (metrics && !stream->idle)
+        nm_access_runs_metrics(&stream->results, metrics);
     *ret_bytes = stream->bytes;
     *ret_files = 0;
     free(stream);
-}
-
-static double value_of(const struct nm_metrics *metrics, size_t run, const char *what)
-{
-    char name[32];
-
-    snprintf(name, sizeof(name), "run%zu_%s", run + 1, what);
-    const struct nm_metric *metric = nm_metrics_get(metrics, name);
-
-    return metric ? metric->value : 0;
-}
-
-/* Threads together: rates of the same run add up, latencies are their mean. */
-static void combine(const struct nm_metrics *streams, size_t n, struct nm_metrics *ret)
-{
-    double rates[RUNS_MAX] = {0}, iops[RUNS_MAX] = {0}, latencies[RUNS_MAX] = {0}, by_time = 0;
-    size_t runs = 0;
-
-    while (runs < RUNS_MAX && value_of(&streams[0], runs, "rate") > 0)
-        runs++;
-    for (size_t s = 0; s < n; s++) {
-        const struct nm_metric *ended = nm_metrics_get(&streams[s], "ended_by_time");
-
-        by_time = ended && ended->value > by_time ? ended->value : by_time;
-        for (size_t i = 0; i < runs; i++) {
-            rates[i] += value_of(&streams[s], i, "rate");
-            iops[i] += value_of(&streams[s], i, "iops");
-            latencies[i] += value_of(&streams[s], i, "latency") / (double)n;
-        }
-    }
-    if (runs)
-        summarise(rates, iops, latencies, runs, by_time, ret);
 }
 
 /* ---- rows ---- */
@@ -577,7 +484,7 @@ static void combine(const struct nm_metrics *streams, size_t n, struct nm_metric
              .offset = offsetof(struct options, runs),                                             \
              .preset = "1",                                                                        \
              .min = 1,                                                                             \
-             .max = RUNS_MAX,                                                                      \
+             .max = NM_ACCESS_RUNS_MAX,                                                            \
              .help = "runs of each step in one trial; best and median are metrics"},               \
             {.name = "warmup",                                                                     \
              .type = NM_OPTION_DURATION,                                                           \
@@ -620,7 +527,7 @@ static void combine(const struct nm_metrics *streams, size_t n, struct nm_metric
         .next_op = next_op,                                                                        \
         .done_op = done_op,                                                                        \
         .finish = finish,                                                                          \
-        .combine = combine,                                                                        \
+        .combine = nm_access_combine,                                                              \
     }
 
 ROW(access, "steps of block access; the base of ATTO and CrystalDiskMark profiles",

@@ -1,158 +1,18 @@
 /* A run (campaign.h).
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "campaign.h"
+#include "campaign_internal.h"
 
 #include "client.h"
 #include "clock.h"
+#include "random.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-
-struct nm_campaign {
-    const struct nm_plan *plan;
-    struct nm_campaign_options options;
-    struct nm_target *targets;
-    size_t n_targets;
-    struct nm_group *groups;
-    size_t n_groups;
-    struct nm_workload *evict;
-};
-
-/* ---- choosing ---- */
-
-static bool volume_wanted(const struct nm_campaign_options *options, const char *name)
-{
-    for (size_t i = 0; i < options->n_volumes; i++)
-        if (!strcmp(options->volumes[i], name))
-            return true;
-    return !options->n_volumes;
-}
-
-static bool group_wanted(const struct nm_campaign *campaign, const struct nm_group *group)
-{
-    const struct nm_volume *volume = &campaign->plan->volumes[group->target->volume];
-    char *name = NULL;
-    bool wanted;
-
-    if (!campaign->options.only)
-        return true;
-    if (asprintf(&name, "%s/%s/%s", volume->name, nm_protocol_name(group->target->protocol),
-                 group->workload->key) < 0)
-        return false;
-    wanted = !fnmatch(campaign->options.only, name, 0);
-    free(name);
-    return wanted;
-}
-
-static int check_volumes(const struct nm_plan *plan, const struct nm_campaign_options *options,
-                         struct nm_error *err)
-{
-    for (size_t i = 0; i < options->n_volumes; i++)
-        if (!nm_plan_volume(plan, options->volumes[i])) {
-            const char *names[64];
-            size_t n = 0;
-
-            for (; n < plan->n_volumes && n < 64; n++)
-                names[n] = plan->volumes[n].name;
-            const char *near = nm_options_nearest(options->volumes[i], names, n);
-
-            return nm_error_set(err, -EINVAL, NM_REASON_NOT_FOUND,
-                                "the plan has no volume '%s'%s%s%s; see its [volume ...] sections",
-                                options->volumes[i], near ? "; did you mean '" : "",
-                                near ? near : "", near ? "'" : "");
-        }
-    return 0;
-}
-
-static int make_evict(struct nm_campaign *campaign, struct nm_error *err)
-{
-    char size[32];
-
-    if (!campaign->plan->run.evict_bytes)
-        return 0;
-    snprintf(size, sizeof(size), "%" PRIu64 "B,read", campaign->plan->run.evict_bytes);
-    return nm_workload_find("sequential")->parse(size, NULL, &campaign->evict, err);
-}
-
-int nm_campaign_new(const struct nm_plan *plan, const struct nm_campaign_options *options,
-                    struct nm_campaign **ret_campaign, struct nm_error *err)
-{
-    size_t most = plan->n_volumes * plan->n_protocols;
-    struct nm_campaign *campaign = calloc(1, sizeof(*campaign));
-    int r = check_volumes(plan, options, err);
-
-    if (r < 0)
-        goto failed;
-    if (campaign) {
-        campaign->plan = plan;
-        campaign->options = *options;
-        campaign->targets = calloc(most ? most : 1, sizeof(*campaign->targets));
-        campaign->groups = calloc(most * plan->n_workloads + 1, sizeof(*campaign->groups));
-    }
-    if (!campaign || !campaign->targets || !campaign->groups) {
-        r = nm_error_errno(err, -ENOMEM, "out of memory");
-        goto failed;
-    }
-    for (size_t v = 0; v < plan->n_volumes; v++) {
-        if (!volume_wanted(options, plan->volumes[v].name))
-            continue;
-        for (size_t p = 0; p < plan->n_protocols; p++) {
-            struct nm_target *target = &campaign->targets[campaign->n_targets++];
-
-            r = nm_target_init(target, plan, v, plan->protocols[p], "", err);
-            if (r < 0)
-                goto failed;
-            for (size_t w = 0; w < plan->n_workloads; w++) {
-                struct nm_group group = {.target = target, .workload = &plan->workloads[w]};
-
-                if (group_wanted(campaign, &group))
-                    campaign->groups[campaign->n_groups++] = group;
-            }
-        }
-    }
-    if (!campaign->n_groups) {
-        r = nm_error_set(err, -EINVAL, NM_REASON_NOT_FOUND,
-                         "nothing to run: no volume/protocol/workload of the plan matches '%s'",
-                         options->only ? options->only : "");
-        goto failed;
-    }
-    r = make_evict(campaign, err);
-    if (r < 0)
-        goto failed;
-    *ret_campaign = campaign;
-    return 0;
-
-failed:
-    nm_campaign_free(campaign);
-    return r;
-}
-
-void nm_campaign_free(struct nm_campaign *campaign)
-{
-    if (!campaign)
-        return;
-    for (size_t i = 0; i < campaign->n_targets; i++)
-        nm_target_done(&campaign->targets[i]);
-    if (campaign->evict)
-        campaign->evict->ops->free(campaign->evict);
-    free(campaign->targets);
-    free(campaign->groups);
-    free(campaign);
-}
-
-const struct nm_group *nm_campaign_groups(const struct nm_campaign *campaign, size_t *ret_n)
-{
-    *ret_n = campaign->n_groups;
-    return campaign->groups;
-}
-
-/* ---- the run ---- */
 
 struct state {
     struct nm_campaign *campaign;
@@ -181,23 +41,12 @@ static uint64_t random_u64(void)
     return value;
 }
 
-/* SplitMix64: a fixed, documented generator, so that a stored seed gives the same order everywhere.
- */
-static uint64_t next_random(uint64_t *seed)
-{
-    uint64_t z = *seed += UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
 static void shuffle(size_t *order, size_t n, uint64_t seed)
 {
     for (size_t i = 0; i < n; i++)
         order[i] = i;
     for (size_t i = n; i > 1; i--) {
-        size_t k = next_random(&seed) % i, swap = order[i - 1];
+        size_t k = nm_random_next(&seed) % i, swap = order[i - 1];
 
         order[i - 1] = order[k];
         order[k] = swap;
