@@ -296,22 +296,24 @@ int nm_smb_lanes_reap(struct nm_smb_lanes *lanes, uint32_t *ret_requests, unsign
                       uint64_t deadline_ns)
 {
     unsigned n = 0;
+    int r = 0;
 
+    if (lanes->lost)
+        return -ECHILD;
     if (lanes->self && nm_smb_ring_try_pop(&lanes->shared->rings[0], ret_requests)) {
         execute(lanes, lanes->self, *ret_requests);
         n = 1;
+        deadline_ns = 0; /* only look at the others */
     }
-    while (lanes->count > lanes->in_worker && n < max) {
+    while (!r && lanes->count > lanes->in_worker && n < max) {
         ssize_t got = read(lanes->done_fds[0], ret_requests + n, (max - n) * sizeof(*ret_requests));
-        int r;
 
         if (got > 0)
             return (int)(n + (size_t)got / sizeof(*ret_requests));
-        r = n ? 1 : wait_children(lanes, deadline_ns);
-        if (r)
-            return r < 0 ? r : (int)n;
+        r = wait_children(lanes, deadline_ns);
     }
-    return (int)n;
+    lanes->lost = r < 0;
+    return lanes->lost && !n ? -ECHILD : (int)n;
 }
 
 uint64_t nm_smb_lanes_cpu_ns(const struct nm_smb_lanes *lanes)

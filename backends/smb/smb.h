@@ -271,6 +271,7 @@ struct nm_smb_lanes {
     struct nm_smb_lane lane[NM_SMB_LANES_MAX];
     struct nm_smb_client *self; /* of lane 0; NULL: lane 0 is a child as well */
     bool in_worker;
+    bool lost; /* a child died */
     struct nm_smb_shared *shared;
     size_t shared_bytes;
     int done_fds[2]; /* pipe: numbers of completed requests, written by all lanes */
