@@ -29,9 +29,7 @@ static const struct nm_option option_rows[] = {
      .offset = offsetof(struct local_options, direct),
      .values = direct_words,
      .preset = "auto",
-     .help =
-         "bypass the page cache: auto = where the file system can, yes = or fail, no (btrfs does "
-         "not compress direct writes)"},
+     .help = "bypass the page cache: auto = where the file system can, yes = or fail, no"},
     {.name = "io_engine",
      .type = NM_OPTION_ENUM,
      .offset = offsetof(struct local_options, io_engine),
