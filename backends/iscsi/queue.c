@@ -10,6 +10,7 @@
 #include "session.h"
 
 #include "clock.h"
+#include "units.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -47,212 +48,6 @@ void nm_iscsi_queue_done(struct nm_iscsi_session *session)
     free(session->commands);
 }
 
-static void complete(struct nm_iscsi_session *session, struct nm_iscsi_io *io)
-{
-    struct nm_op *op = io->op;
-
-    if (!io->failed)
-        op->result = op->kind == NM_OP_FLUSH ? 0 : (int64_t)io->wanted_bytes;
-    io->op = NULL;
-    io->next = session->free_ios;
-    session->free_ios = io;
-    nm_session_complete(&session->base, op);
-}
-
-static void maybe_complete(struct nm_iscsi_session *session, struct nm_iscsi_io *io)
-{
-    if (!io->commands && !io->in_line)
-        complete(session, io);
-}
-
-static void fail_io(struct nm_iscsi_io *io, const struct nm_error *err)
-{
-    if (io->failed)
-        return;
-    io->failed = true;
-    io->op->err = *err;
-    io->op->result = err->code;
-}
-
-/* The session is dead from now on; nm_iscsi_reap() cleans up, never a callback. */
-static void fail_session(struct nm_iscsi_session *session, const struct nm_error *err)
-{
-    if (!session->failure.code)
-        session->failure = *err;
-}
-
-static void release_command(struct nm_iscsi_session *session, struct nm_iscsi_command *command)
-{
-    command->io = NULL;
-    command->next = session->free_commands;
-    session->free_commands = command;
-}
-
-/* A write that failed may still have DATA-OUT PDUs queued inside libiscsi 1.19, which look into the
- * task when they are sent: keep it until nothing is left to send. */
-static void retire(struct nm_iscsi_conn *conn, struct scsi_task *task)
-{
-    scsi_set_task_private_ptr(task, conn->retired);
-    conn->retired = task;
-}
-
-static void free_retired(struct nm_iscsi_conn *conn)
-{
-    if (iscsi_which_events(conn->context) & POLLOUT || iscsi_out_queue_length(conn->context))
-        return;
-    while (conn->retired) {
-        struct scsi_task *next = scsi_get_task_private_ptr(conn->retired);
-
-        scsi_free_scsi_task(conn->retired);
-        conn->retired = next;
-    }
-}
-
-static void describe_place(const struct nm_iscsi_session *session,
-                           const struct nm_iscsi_command *command, char *out, size_t size)
-{
-    const struct nm_op *op = command->io->op;
-
-    if (op->kind == NM_OP_FLUSH)
-        snprintf(out, size, "%s: SYNCHRONIZE CACHE", session->target);
-    else
-        snprintf(out, size, "%s: %s of %zu bytes at %llu", session->target,
-                 nm_op_kind_name(op->kind), command->iov.iov_len,
-                 (unsigned long long)(command->lba * session->capacity.block_bytes));
-}
-
-static void command_failed(struct nm_iscsi_session *session, struct nm_iscsi_command *command,
-                           const struct nm_scsi_status *status)
-{
-    struct nm_iscsi_io *io = command->io;
-    struct nm_error err;
-    char place[400];
-
-    describe_place(session, command, place, sizeof(place));
-    nm_scsi_error(&err, status, io->op->kind != NM_OP_READ, place);
-    if (nm_scsi_judge(status) == NM_SCSI_LOST)
-        fail_session(session, session->failure.code ? &session->failure : &err);
-    fail_io(io, session->failure.code ? &session->failure : &err);
-}
-
-/* True when the command will be repeated. */
-static bool repeat(struct nm_iscsi_session *session, struct nm_iscsi_command *command,
-                   const struct nm_scsi_status *status)
-{
-    enum nm_scsi_verdict verdict = nm_scsi_judge(status);
-
-    if (session->failure.code || (verdict != NM_SCSI_AGAIN && verdict != NM_SCSI_BUSY))
-        return false;
-    if (command->tries++ == NM_ISCSI_RETRIES)
-        return false;
-    session->retries++;
-    command->wake_ns =
-        verdict == NM_SCSI_BUSY ? nm_clock_now_ns() + command->tries * NM_ISCSI_BUSY_PAUSE_NS : 0;
-    command->next = session->delayed;
-    session->delayed = command;
-    return true;
-}
-
-static void on_command(struct iscsi_context *context, int status_code, void *data,
-                       void *private_data)
-{
-    struct nm_iscsi_command *command = private_data;
-    struct nm_iscsi_conn *conn = command->conn;
-    struct nm_iscsi_session *session = conn->session;
-    struct nm_iscsi_io *io = command->io;
-    struct scsi_task *task = data;
-    struct nm_scsi_status status = {status_code, (int)task->sense.key, task->sense.ascq};
-    bool good = nm_scsi_judge(&status) == NM_SCSI_GOOD;
-
-    (void)context;
-    conn->in_flight--;
-    if (good && io->op->kind != NM_OP_FLUSH && task->residual_status != SCSI_RESIDUAL_NO_RESIDUAL &&
-        task->residual) {
-        struct nm_error err;
-
-        good = false;
-        nm_error_set(&err, -EIO, NM_REASON_CORRUPT,
-                     "%s: the target said it was done but moved %zu bytes less or more than asked",
-                     session->target, task->residual);
-        fail_io(io, &err);
-    } else if (!good && repeat(session, command, &status)) {
-        command = NULL;
-    } else if (!good && status.key == SCSI_SENSE_ILLEGAL_REQUEST && status.ascq == 0x2000 &&
-               task->cdb[0] == SCSI_OPCODE_SYNCHRONIZECACHE16) {
-        session->sync10 = true; /* an old LUN: the same command with a shorter name */
-        command->wake_ns = 0;
-        command->next = session->delayed;
-        session->delayed = command;
-        command = NULL;
-    } else if (!good) {
-        command_failed(session, command, &status);
-    }
-    if (good || io->op->kind != NM_OP_WRITE)
-        scsi_free_scsi_task(task);
-    else
-        retire(conn, task);
-    if (!command)
-        return;
-    release_command(session, command);
-    io->commands--;
-    maybe_complete(session, io);
-}
-
-static struct nm_iscsi_conn *least_busy(struct nm_iscsi_session *session)
-{
-    struct nm_iscsi_conn *best = NULL;
-
-    for (unsigned i = 0; i < session->n_conns; i++) {
-        struct nm_iscsi_conn *conn = &session->conns[(session->turn + i) % session->n_conns];
-
-        if (!best || conn->in_flight < best->in_flight)
-            best = conn;
-    }
-    session->turn++;
-    return best;
-}
-
-static struct scsi_task *start_data(struct nm_iscsi_session *session,
-                                    struct nm_iscsi_command *command)
-{
-    struct iscsi_context *context = command->conn->context;
-    int block_bytes = (int)session->capacity.block_bytes;
-    uint32_t bytes = (uint32_t)command->iov.iov_len;
-
-    if (command->io->op->kind == NM_OP_READ)
-        return iscsi_read16_iov_task(context, session->lun, command->lba, bytes, block_bytes, 0, 0,
-                                     0, 0, 0, on_command, command, &command->iov, 1);
-    /* Not the iov form: a failed write outlives its command (retire), and this one keeps its own
-     * vector. */
-    return iscsi_write16_task(context, session->lun, command->lba, command->iov.iov_base, bytes,
-                              block_bytes, 0, 0, 0, 0, 0, on_command, command);
-}
-
-static void start(struct nm_iscsi_session *session, struct nm_iscsi_command *command)
-{
-    struct nm_iscsi_conn *conn = least_busy(session);
-    struct nm_iscsi_io *io = command->io;
-
-    command->conn = conn;
-    if (io->op->kind != NM_OP_FLUSH)
-        command->task = start_data(session, command);
-    else if (session->sync10)
-        command->task = iscsi_synchronizecache10_task(conn->context, session->lun, 0, 0, 0, 0,
-                                                      on_command, command);
-    else
-        command->task = iscsi_synchronizecache16_task(conn->context, session->lun, 0, 0, 0, 0,
-                                                      on_command, command);
-    if (command->task) {
-        conn->in_flight++;
-        return;
-    }
-    struct nm_scsi_status status = {SCSI_STATUS_ERROR, 0, 0};
-
-    command_failed(session, command, &status);
-    release_command(session, command);
-    io->commands--;
-}
-
 static void leave_line(struct nm_iscsi_session *session)
 {
     session->first_io->in_line = false;
@@ -283,11 +78,11 @@ static void start_commands(struct nm_iscsi_session *session)
             }
             io->issued_bytes += bytes;
             io->commands++;
-            start(session, command);
+            nm_iscsi_command_start(session, command);
         }
         if (io->failed || io->issued_bytes == io->wanted_bytes) {
             leave_line(session);
-            maybe_complete(session, io);
+            nm_iscsi_io_settle(session, io);
         }
     }
 }
@@ -307,8 +102,8 @@ static void start_delayed(struct nm_iscsi_session *session, uint64_t now_ns)
         } else {
             struct nm_iscsi_io *io = command->io;
 
-            start(session, command);
-            maybe_complete(session, io);
+            nm_iscsi_command_start(session, command);
+            nm_iscsi_io_settle(session, io);
         }
     }
 }
@@ -343,6 +138,28 @@ static int check(struct nm_iscsi_session *session, struct nm_op *op, uint64_t *r
                         (unsigned long long)offset, (unsigned long long)size);
 }
 
+static void conn_lost(struct nm_iscsi_session *session, struct nm_iscsi_conn *conn)
+{
+    struct nm_error err;
+
+    conn->lost = true;
+    nm_error_set(&err, -ECONNRESET, NM_REASON_CONNECTION_LOST,
+                 "%s: portal %s closed the connection", session->target, conn->portal);
+    nm_iscsi_fail(session, &err);
+}
+
+/* Sends what can be sent without waiting. */
+static void send_now(struct nm_iscsi_session *session)
+{
+    for (unsigned i = 0; i < session->n_conns; i++) {
+        struct nm_iscsi_conn *conn = &session->conns[i];
+
+        if ((iscsi_which_events(conn->context) & POLLOUT) &&
+            iscsi_service(conn->context, POLLOUT) < 0)
+            conn_lost(session, conn);
+    }
+}
+
 static void submit_data(struct nm_iscsi_session *session, struct nm_op *op)
 {
     struct nm_iscsi_io *io = session->free_ios;
@@ -369,6 +186,8 @@ static void submit_data(struct nm_iscsi_session *session, struct nm_op *op)
         session->first_io = io;
     session->last_io = io;
     start_commands(session);
+    /* Now, not in reap(): the target works while the engine still looks at older completions. */
+    send_now(session);
 }
 
 static int open_device(struct nm_iscsi_session *session, struct nm_op *op)
@@ -415,17 +234,17 @@ static int bury(struct nm_iscsi_session *session, struct nm_error *err)
         struct nm_iscsi_io *io = command->io;
 
         session->delayed = command->next;
-        release_command(session, command);
-        fail_io(io, &session->failure);
+        nm_iscsi_command_release(session, command);
+        nm_iscsi_io_fail(io, &session->failure);
         io->commands--;
-        maybe_complete(session, io);
+        nm_iscsi_io_settle(session, io);
     }
     while (session->first_io) {
         struct nm_iscsi_io *io = session->first_io;
 
         leave_line(session);
-        fail_io(io, &session->failure);
-        maybe_complete(session, io);
+        nm_iscsi_io_fail(io, &session->failure);
+        nm_iscsi_io_settle(session, io);
     }
     if (err)
         *err = session->failure;
@@ -435,6 +254,7 @@ static int bury(struct nm_iscsi_session *session, struct nm_error *err)
 static void check_deadlines(struct nm_iscsi_session *session, uint64_t now_ns)
 {
     struct nm_error err;
+    char limit[32];
 
     if (now_ns < session->next_check_ns)
         return;
@@ -445,22 +265,12 @@ static void check_deadlines(struct nm_iscsi_session *session, uint64_t now_ns)
         if (!io->op || now_ns < io->deadline_ns)
             continue;
         nm_error_set(&err, -ETIMEDOUT, NM_REASON_TIMEOUT,
-                     "%s: no answer to %s within %llu s; the session was given up", session->target,
+                     "%s: no answer to %s within %s; the session was given up", session->target,
                      nm_op_kind_name(io->op->kind),
-                     (unsigned long long)(session->timeout_ns / NM_NS_PER_S));
-        fail_session(session, &err);
+                     nm_units_format_duration(session->timeout_ns, limit, sizeof(limit)));
+        nm_iscsi_fail(session, &err);
         return;
     }
-}
-
-static void conn_lost(struct nm_iscsi_session *session, struct nm_iscsi_conn *conn)
-{
-    struct nm_error err;
-
-    conn->lost = true;
-    nm_error_set(&err, -ECONNRESET, NM_REASON_CONNECTION_LOST,
-                 "%s: portal %s closed the connection", session->target, conn->portal);
-    fail_session(session, &err);
 }
 
 /* Sends what can be sent without waiting, then waits for answers until deadline_ns. */
@@ -469,19 +279,13 @@ static void serve(struct nm_iscsi_session *session, uint64_t deadline_ns)
     struct pollfd fds[NM_ISCSI_SESSIONS_MAX];
     int cap_ms = session->delayed ? 10 : (int)(CHECK_NS / NM_NS_PER_MS);
 
+    send_now(session);
     for (unsigned i = 0; i < session->n_conns; i++) {
-        struct nm_iscsi_conn *conn = &session->conns[i];
-        int events = iscsi_which_events(conn->context);
+        int events = iscsi_which_events(session->conns[i].context);
 
-        if (events & POLLOUT) {
-            if (iscsi_service(conn->context, POLLOUT) < 0)
-                conn_lost(session, conn);
-            events = iscsi_which_events(conn->context);
-        }
         /* No events (poll ignores the descriptor): asked again after the pause. */
-        fds[i].fd = events ? iscsi_get_fd(conn->context) : -1;
-        fds[i].events = (short)events;
-        fds[i].revents = 0;
+        fds[i] = (struct pollfd){.fd = events ? iscsi_get_fd(session->conns[i].context) : -1,
+                                 .events = (short)events};
     }
     if (session->failure.code || session->base.done_first)
         return;
@@ -493,7 +297,7 @@ static void serve(struct nm_iscsi_session *session, uint64_t deadline_ns)
         if (fds[i].revents && iscsi_service(conn->context, fds[i].revents) < 0)
             conn_lost(session, conn);
         if (conn->retired)
-            free_retired(conn);
+            nm_iscsi_free_retired(conn);
     }
 }
 
@@ -524,5 +328,5 @@ void nm_iscsi_cancel(struct nm_session *base)
     struct nm_error err;
 
     nm_error_set(&err, -ECANCELED, NM_REASON_ABORTED, "%s: cancelled", session->target);
-    fail_session(session, &err);
+    nm_iscsi_fail(session, &err);
 }

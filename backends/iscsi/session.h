@@ -57,10 +57,8 @@ struct nm_iscsi_io {
 struct nm_iscsi_command {
     struct nm_iscsi_io *io;
     struct nm_iscsi_conn *conn;
-    struct scsi_task *task;
     struct scsi_iovec iov;
     uint64_t lba;
-    uint32_t blocks;
     unsigned tries;
     uint64_t wake_ns; /* when the retry is due */
     struct nm_iscsi_command *next;
@@ -131,6 +129,23 @@ int nm_iscsi_probe(struct nm_iscsi_session *session, struct nm_error *err) NM_MU
 
 /* How many blocks from lba on share one provisioning state; 0 = the LUN does not tell. */
 uint32_t nm_iscsi_lba_status(struct nm_iscsi_session *session, uint64_t lba, bool *ret_unmapped);
+
+/* command.c ------------------------------------------------------------------------------------*/
+
+/* Sends the command on the connection that has least to do. On failure the operation is marked as
+ * failed and the command is released. */
+void nm_iscsi_command_start(struct nm_iscsi_session *session, struct nm_iscsi_command *command);
+void nm_iscsi_command_release(struct nm_iscsi_session *session, struct nm_iscsi_command *command);
+
+/* Completes the operation when no command of it is left. */
+void nm_iscsi_io_settle(struct nm_iscsi_session *session, struct nm_iscsi_io *io);
+void nm_iscsi_io_fail(struct nm_iscsi_io *io, const struct nm_error *err); /* the first counts */
+
+/* The session is dead from now on; nm_iscsi_reap() cleans up, never a callback. */
+void nm_iscsi_fail(struct nm_iscsi_session *session, const struct nm_error *err);
+
+/* Frees failed writes that libiscsi has nothing left to send of. */
+void nm_iscsi_free_retired(struct nm_iscsi_conn *conn);
 
 /* queue.c --------------------------------------------------------------------------------------*/
 

@@ -28,6 +28,42 @@ def digest(path):
             hashlib, "file_digest") else hashlib.sha256(file.read()).hexdigest()
 
 
+class RedirectingPortal:
+    """Answers every login with "target moved temporarily" to an address ("" = its own)."""
+
+    def __init__(self, to=""):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.address = "127.0.0.1:%d" % self.listener.getsockname()[1]
+        self.to = to or self.address
+        self.logins = 0
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                return
+            with connection, connection.makefile("rb") as stream:
+                header = stream.read(48)
+                if len(header) < 48:
+                    continue
+                length = int.from_bytes(header[5:8], "big")
+                stream.read((length + 3) // 4 * 4)
+                self.logins += 1
+                text = f"TargetAddress={self.to},1\0".encode()
+                answer = bytearray(48)
+                answer[0] = 0x23
+                answer[5:8] = len(text).to_bytes(3, "big")
+                answer[8:14], answer[16:20] = header[8:14], header[16:20]
+                answer[36:38] = 1, 1
+                connection.sendall(answer + text + bytes(-len(text) % 4))
+                stream.read(1)  # until the initiator has left
+
+    def close(self):
+        self.listener.close()
+
+
 class IscsiTestCase(harness.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -329,6 +365,19 @@ class Faults(IscsiTestCase):
                 self.tgtadm("-m", "logicalunit", "-o", "delete", "-t", tid, "-l", str(number))
         result, _ = self.during(disturb, self.url("busy", query="fs=raw"), "random:64MiB", expect=0)
         self.assertEqual({"ok"}, {phase["status"] for phase in self.phases(result).values()})
+
+    def test_isc17_redirection_is_followed_and_said(self):
+        real = f"{self.lab['LAB_ADDR']}:{self.lab['ISCSI_PORT']}"
+        portal = RedirectingPortal(real)
+        self.addCleanup(portal.close)
+        answer = self.probe(f"iscsi://{portal.address}/{IQN}:plain/1")
+        self.assertEqual(real, answer["conditions"]["iscsi.portal"])
+
+    def test_isc17_redirection_in_a_circle_ends(self):
+        portal = RedirectingPortal()
+        self.addCleanup(portal.close)
+        self.refused(f"iscsi://{portal.address}/{IQN}:plain/1", "redirects in a circle")
+        self.assertLess(portal.logins, 10)
 
     def test_silent_portal(self):
         with socket.create_server(("127.0.0.1", 0)) as listener:
