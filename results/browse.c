@@ -166,7 +166,7 @@ int nm_browse_nas(struct nm_store *store, const struct nm_select *select, json_t
             " (SELECT count(*) FROM session s JOIN campaign a ON a.id=s.campaign_id"
             "  WHERE a.firmware_id=f.id) AS runs"
             " FROM nas n JOIN firmware f ON f.nas_id=n.id ORDER BY n.name, "
-            " coalesce(CAST(strftime('%s', f.date) AS INTEGER) * 1000000000, f.first_run_utc_ns)",
+            " " NM_SQL_FIRMWARE_ORDER,
             &statement, err, "");
     return r < 0 ? r : collect(store, statement, select, ret, err);
 }

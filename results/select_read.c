@@ -123,7 +123,7 @@ static int read_rows(struct reader *reader, struct nm_error *err)
     int r = nm_sql_query(
         reader->store,
         "SELECT c.id, n.name, f.version, f.date,"
-        " coalesce(CAST(strftime('%s', f.date) AS INTEGER) * 1000000000, f.first_run_utc_ns),"
+        " " NM_SQL_FIRMWARE_ORDER ","
         " c.campaign_id, (SELECT max(start_utc_ns) FROM session WHERE campaign_id=c.campaign_id),"
         " v.name, v.kind, v.label, v.interface, v.position, c.protocol, w.key, p.name, p.position,"
         " p.writes, k.hash, k.text, c.round, c.imported"

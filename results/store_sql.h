@@ -67,6 +67,12 @@ int nm_sql_end(struct nm_store *store, int r, struct nm_error *err) NM_MUST_CHEC
 /* Text of a column, "" for NULL; valid until the next step. */
 const char *nm_sql_text(sqlite3_stmt *statement, int column);
 
+/* What the versions of a firmware row f are ordered by, ns: its date when it is one, else its first
+ * run. */
+#define NM_SQL_FIRMWARE_ORDER                                                                      \
+    "coalesce(iif(f.date LIKE '____-__-__%', max(0, strftime('%s', f.date) * 1000000000), NULL),"  \
+    " f.first_run_utc_ns)"
+
 /* store_schema.c */
 #define NM_STORE_APPLICATION_ID 0x4e41534d /* "NASM" */
 int nm_schema_newest(void);
