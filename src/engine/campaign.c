@@ -341,6 +341,33 @@ static int run_passes(struct state *state, struct nm_error *err)
     return r;
 }
 
+/* Written as a device, not yet released. */
+static bool has_raw_data(const struct nm_target *target)
+{
+    return target->claim == NM_CLAIM_RAW && target->raw_end_bytes;
+}
+
+/* Which trace of the run stays on a target, and what becomes of it. */
+static void say_left_behind(const struct state *state, const struct nm_target *target,
+                            const struct nm_error *why)
+{
+    char text[800];
+
+    if (has_raw_data(target))
+        snprintf(
+            text, sizeof(text),
+            "%s: test data stay in its first and last MiB (%s); they may look like a partition "
+            "table or file system",
+            target->url, why->text);
+    else
+        snprintf(text, sizeof(text), "%s: %s was left behind (%s); %s", target->url,
+                 target->run_directory, why->text,
+                 target->claim == NM_CLAIM_NONE
+                     ? "`nasmark clean` removes what is ours"
+                     : "the next run that may overwrite this target makes it anew");
+    state->view->on_warning(state->view->context, text);
+}
+
 static void retire_targets(struct state *state, struct nm_campaign_result *result)
 {
     const struct nm_plan *plan = state->campaign->plan;
@@ -349,12 +376,11 @@ static void retire_targets(struct state *state, struct nm_campaign_result *resul
         struct nm_target *target = &state->campaign->targets[i];
         uint64_t foreign = 0;
         struct nm_error err;
-        char text[700];
 
         if (plan->run.keep || !target->applicable)
             continue;
         if (state->interrupted && *state->interrupted > 1) {
-            if (!target->entered)
+            if (!target->entered && !has_raw_data(target))
                 continue;
             nm_error_set(&err, -ECANCELED, NM_REASON_ABORTED, "interrupted twice");
         } else if (nm_target_retire(target, state->run.runner, &foreign, &err) == 0) {
@@ -364,10 +390,7 @@ static void retire_targets(struct state *state, struct nm_campaign_result *resul
                          "%" PRIu64 " entries there are not ours", foreign);
         }
         result->n_left_behind++;
-        snprintf(text, sizeof(text),
-                 "%s: %s was left behind (%s); `nasmark clean` removes what is ours", target->url,
-                 target->run_directory, err.text);
-        state->view->on_warning(state->view->context, text);
+        say_left_behind(state, target, &err);
     }
 }
 
