@@ -291,6 +291,11 @@ int nm_store_batch_begin(struct nm_store *store, struct nm_error *err)
     return r;
 }
 
+const char *nm_store_path(const struct nm_store *store)
+{
+    return store->path;
+}
+
 int nm_store_batch_end(struct nm_store *store, bool commit, struct nm_error *err)
 {
     int r;

@@ -26,6 +26,8 @@ int nm_store_open(const char *path, enum nm_store_mode mode, struct nm_store **r
                   struct nm_error *err) NM_MUST_CHECK;
 void nm_store_close(struct nm_store *store);
 
+const char *nm_store_path(const struct nm_store *store);
+
 /* What the user should know about where the database lies, one line; NULL = nothing. Valid until
  * the store is closed. */
 const char *nm_store_warning(const struct nm_store *store);

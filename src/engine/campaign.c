@@ -6,6 +6,7 @@
 #include "client.h"
 #include "clock.h"
 #include "random.h"
+#include "spool.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -398,6 +399,8 @@ static int execute(struct state *state, struct nm_campaign_result *result, struc
 {
     int r = open_campaign(state, result->run_id, err);
 
+    state->run.run_id = result->run_id;
+    state->run.seed = state->seed;
     if (!r)
         r = open_targets(state, result->run_id, err);
     if (!r)
@@ -416,7 +419,7 @@ static int execute(struct state *state, struct nm_campaign_result *result, struc
         int end = nm_store_session_end(state->run.store, state->run.session_id, outcome,
                                        r ? &ignored : err);
 
-        if (!r)
+        if (!r && !(state->run.n_spooled && nm_spool_helps(end)))
             r = end;
     }
     return r;

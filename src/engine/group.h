@@ -22,6 +22,8 @@ struct nm_run {
     struct nm_runner *runner;
     struct nm_store *store;
     int64_t campaign_id, session_id;
+    const char *run_id; /* of the session */
+    uint64_t seed;      /* of the order of the groups */
     uint32_t round;
     uint64_t origin;             /* of the test data, random */
     uint64_t next_group;         /* counts executed groups: their data never repeat */
@@ -29,6 +31,7 @@ struct nm_run {
     struct nm_conditions client; /* of this machine and of [client] */
     /* counters over all trials stored by this run */
     unsigned n_status[NM_STATUSES];
+    unsigned n_spooled; /* of these not in the database but set aside (spool.h) */
     /* called after each stored trial and for warnings; never NULL */
     void (*on_trial)(void *context, const struct nm_trial_record *trial,
                      const struct nm_volume *volume);

@@ -6,6 +6,7 @@
 #include "client.h"
 #include "clock.h"
 #include "flags.h"
+#include "spool.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -165,6 +166,7 @@ int nm_trial_store(struct nm_run *run, const struct nm_group *group, struct nm_g
     struct nm_metrics *metrics = calloc(1, sizeof(*metrics));
     struct nm_histogram_record histograms[NM_OP_KINDS + 1];
     const struct nm_phase *phases;
+    struct nm_error busy;
     char flags[128] = "";
     int64_t trial_id;
     int r = -ENOMEM;
@@ -222,7 +224,11 @@ int nm_trial_store(struct nm_run *run, const struct nm_group *group, struct nm_g
             record.flags = *flags ? flags : NULL;
         }
     }
-    r = nm_store_trial(run->store, &record, &trial_id, err);
+    r = nm_store_trial(run->store, &record, &trial_id, &busy);
+    if (nm_spool_helps(r))
+        r = nm_spool_trial(run, group->target, &record, &busy, err);
+    else if (r < 0 && err)
+        *err = busy;
     if (!r) {
         run->n_status[record.status]++;
         run->on_trial(run->context, &record, &run->plan->volumes[group->target->volume]);

@@ -8,6 +8,10 @@ import csv
 import io
 import json
 import math
+import os
+import sqlite3
+import subprocess
+import time
 
 import harness
 
@@ -172,6 +176,41 @@ class Results(harness.TestCase):
     def test_history_of_nothing(self):
         self.load([row("1", "v", 1, 100)])
         self.nasmark("history", "nas=other", expect=2)
+
+    def test_busy_database_sets_trials_aside(self):
+        target = self.scratch / "target"
+        target.mkdir()
+        bench = ["bench", f"local:{target}", "--workload", "copy:1x8MB", "--set", "nas.name=n", "-q",
+                 "--trials"]
+        self.nasmark(*bench, "1")
+        lock = sqlite3.connect(self.db, isolation_level=None)
+        self.addCleanup(lock.close)
+        # The lock is taken in the pause behind the first pass of the second run.
+        process = subprocess.Popen(
+            [harness.program(), *bench, "2", "--set", "nas.firmware=2", "--set", "run.pause=4s"],
+            env={**os.environ, **self.environment()}, cwd=self.scratch, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(process.kill)
+        deadline = time.monotonic() + 20
+        while lock.execute("SELECT count(*) FROM trial").fetchone()[0] < 4:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+        lock.execute("BEGIN IMMEDIATE")
+        _, err = process.communicate(timeout=90)
+        lock.execute("ROLLBACK")
+        stored = lock.execute("SELECT count(*) FROM trial").fetchone()[0]
+        spool = self.scratch / "test.db.spool"
+        self.assertEqual(process.returncode, 0, err)
+        self.assertIn("database busy (pid ", err)
+        self.assertIn(f"nasmark import spool {spool}", err)
+        trials = [json.loads(line) for line in spool.read_text(encoding="utf-8").splitlines()]
+        self.assertEqual((stored, len(trials)), (4, 2))
+        joined = self.nasmark("import", "spool", spool, "--json").json()
+        self.assertEqual((joined["trials"], joined["known"]), (len(trials), 0))
+        self.assertTrue(self.nasmark("import", "spool", spool, "--json").json()["again"])
+        self.assertEqual(lock.execute("SELECT count(*) FROM trial").fetchone()[0], 6)
+        result = self.nasmark("compare", "firmware=unknown", "firmware=2", "--json").json()
+        self.assertEqual([r["n"] for r in result["rows"]], [[1, 2], [1, 2]])
 
     def test_other_tools(self):
         bonnie = harness.tool("bonnie++", "bonnie++")
