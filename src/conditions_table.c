@@ -39,6 +39,7 @@ const struct nm_condition_def nm_condition_table[] = {
     KEY("block_bytes", "B", NM_FACTOR_PROTOCOL, "size of one request"),
     KEY("order", "", 0, "passes or grouped: whether the trials of a cell lie far apart"),
     KEY("evict_bytes", "B", 0, "read between phases to push data out of the NAS cache"),
+    KEY("prepare", "", 0, "command run before phases that read back"),
     KEY("source", "", 0, "where uploaded data came from: memory or a directory"),
     KEY("destination", "", 0, "where downloaded data went: memory or a directory"),
     KEY("files_per_directory", "", 0, "files in one directory at most"),

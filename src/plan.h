@@ -44,6 +44,7 @@ struct nm_run_options {
     struct nm_data_kind data;
     char *source, *destination; /* NULL = memory */
     uint64_t evict_bytes;
+    char *prepare; /* command before phases that read back, NULL = none */
     bool keep, preflight;
     uint64_t pause_ns, timeout_ns;
     uint32_t files_per_directory; /* 0 = one directory */

@@ -297,6 +297,15 @@ static const struct nm_option run_options[] = {
         .help = "bytes read between upload and download to push data out of the NAS cache",
     },
     {
+        .name = "prepare",
+        .type = NM_OPTION_STRING,
+        RUN(prepare),
+        .help = "command for sh, run on this machine before each phase that reads back, outside "
+                "the clock; "
+                "for example one that drops the caches of the NAS; stored with the results, so no "
+                "passwords in it",
+    },
+    {
         .name = "preflight",
         .type = NM_OPTION_BOOL,
         RUN(preflight),

@@ -4,6 +4,7 @@
 #include "group.h"
 
 #include "clock.h"
+#include "hook.h"
 #include "localset.h"
 #include "trial.h"
 #include "units.h"
@@ -209,6 +210,22 @@ static int evict(struct scene *scene, struct nm_error *err)
     return r;
 }
 
+/* [run] prepare, with what a script may want to know in its environment. */
+static int run_hook(const struct scene *scene, size_t phase, struct nm_error *err)
+{
+    const struct nm_target *target = scene->group->target;
+    const struct nm_plan *plan = scene->run->plan;
+    const char *const environment[][2] = {
+        {"NASMARK_VOLUME", plan->volumes[target->volume].name},
+        {"NASMARK_PROTOCOL", nm_protocol_name(target->protocol)},
+        {"NASMARK_WORKLOAD", scene->group->workload->key},
+        {"NASMARK_PHASE", scene->phases[phase].name},
+        {NULL, NULL},
+    };
+
+    return nm_hook_run(plan->run.prepare, environment, scene->run->runner->interrupted, err);
+}
+
 /* ---- phases ---- */
 
 static unsigned workers_for(const struct scene *scene, const struct nm_job *job)
@@ -273,6 +290,8 @@ static int measure(struct scene *scene, size_t phase, struct nm_error *ret_faile
         return nm_error_errno(err, -ENOMEM, "out of memory");
     if (scene->phases[phase].drop_caches && scene->run->evict)
         result.code = evict(scene, &result.err);
+    if (!result.code && scene->phases[phase].drop_caches && scene->run->plan->run.prepare)
+        result.code = run_hook(scene, phase, &result.err);
     if (!result.code)
         result.code = run_phase(scene, phase, outcome, &result.err);
     if (!result.code)

@@ -33,6 +33,8 @@ static void plan_conditions(const struct nm_plan *plan, const struct nm_workload
     nm_conditions_set(set, "verify", "%s", verify_words[run->verify]);
     nm_conditions_set(set, "flush", "%s", flush_words[run->flush]);
     nm_conditions_set(set, "evict_bytes", "%" PRIu64, run->evict_bytes);
+    if (run->prepare)
+        nm_conditions_set(set, "prepare", "%s", run->prepare);
     nm_conditions_set(set, "files_per_directory", "%" PRIu32, run->files_per_directory);
     nm_conditions_set(set, "source", "%s", run->source ? "directory" : "memory");
     nm_conditions_set(set, "destination", "%s", run->destination ? "directory" : "memory");

@@ -266,6 +266,19 @@ class Local(harness.TestCase):
                      "run.evict=20MB", *FAST)
         self.assertEqual(os.listdir(target), [])
 
+    def test_prepare_runs_before_reading_back_and_must_succeed(self):
+        target, log = self.scratch / "target", self.scratch / "log"
+        target.mkdir()
+        command = f"echo $NASMARK_VOLUME $NASMARK_PROTOCOL $NASMARK_WORKLOAD $NASMARK_PHASE >>{log}"
+        self.nasmark("bench", f"local:{target}", "-w", "copy:1x1MB", "--trials", "2", "--set",
+                     f"run.prepare={command}", *FAST)
+        self.assertEqual(log.read_text(), "target local copy:1x1MB download\n" * 2)
+        result = self.nasmark("bench", f"local:{target}", "-w", "copy:1x1MB", "--trials", "1", "--json", "--set",
+                              "run.prepare=exit 3", *FAST, expect=1)
+        phases = result.json()["tables"][0]["rows"][0]["phases"]
+        self.assertEqual((phases["upload"]["status"], phases["download"]["status"]), ("ok", "failed"))
+        self.assertIn("exit status 3", result.err)
+
     def test_full_target_is_refused_before_and_reported_during(self):
         if os.geteuid() != 0:
             harness.unavailable("needs root for a small tmpfs")
