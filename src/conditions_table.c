@@ -133,7 +133,6 @@ const struct nm_condition_def nm_condition_table[] = {
     INFO("iscsi.chap", "", "authentication: none, one-way, mutual"),
     INFO("iscsi.capacity", "B", "capacity of the LUN"),
     INFO("iscsi.retries", "", "commands repeated after BUSY or UNIT ATTENTION"),
-    KEY("lunfs.fs", "", NM_FACTOR_PROTOCOL | NM_FACTOR_VOLUME, "file system on the LUN"),
     KEY("lunfs.block_bytes", "B", NM_FACTOR_PROTOCOL | NM_FACTOR_VOLUME, "its block"),
     INFO("lunfs.mkfs_ns", "ns", "time to make the file system"),
 

@@ -148,6 +148,7 @@ static int describe(struct nm_session *base, struct nm_target_info *info,
     snprintf(info->identity, sizeof(info->identity), "%.90s%s%.60s",
              session->naa[0] ? session->naa : session->target, session->serial[0] ? " serial " : "",
              session->serial);
+    nm_conditions_set(conditions, "lib.iscsi", "%s", NM_ISCSI_LIBRARY_VERSION);
     nm_conditions_set(conditions, "fs", "raw");
     nm_conditions_set(conditions, "iscsi.portal", "%s", session->conns[0].portal);
     nm_conditions_set(conditions, "iscsi.product", "%s %s %s", q->vendor, q->product, q->revision);

@@ -120,10 +120,13 @@ static int describe(struct nm_session *base, struct nm_target_info *info,
                     struct nm_conditions *conditions, struct nm_error *err)
 {
     struct lunfs *fs = (struct lunfs *)base;
+    const char *version = "unknown";
     int r = fs->lower->ops->describe(fs->lower, info, conditions, err);
 
     if (r < 0)
         return r;
+    (void)ext2fs_get_library_version(&version, NULL);
+    nm_conditions_set(conditions, "lib.ext2fs", "%s", version);
     nm_conditions_set(conditions, "fs", "ext4");
     nm_conditions_set(conditions, "lunfs.block_bytes", "%u", LUNFS_PAGE);
     info->block_bytes = 1;
