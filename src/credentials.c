@@ -156,8 +156,7 @@ static int begin_section(struct loading *loading, struct nm_slice section, struc
     for (struct login *other = loading->vault->first; other != login; other = other->next)
         if (other->from_file && same_text(other->host, login->host) &&
             same_text(other->share, login->share))
-            return nm_error_set(err, -EINVAL, NM_REASON_NONE, "section [%.*s] stands here twice",
-                                (int)section.length, section.text);
+            return nm_error_set(err, -EINVAL, NM_REASON_NONE, "this [SECTION] stands here twice");
     return 0;
 }
 

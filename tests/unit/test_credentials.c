@@ -168,7 +168,7 @@ static void test_credentials_files_that_are_refused(void **state)
         {"[nas]\ncretXY = 1\n", 0600, ":2: unknown key; valid: user password"},
         {"[nas]\npasword = cretXY\n", 0600, ":2: unknown key; did you mean \"password\"?"},
         {"[nas]\npassword = a\npassword = cretXY\n", 0600, ":3: \"password\" stands here twice"},
-        {"[nas]\n[b]\n[NAS]\n", 0600, ":3: section [NAS] stands here twice"},
+        {"[nas]\n[b]\n[NAS]\n", 0600, ":3: this [SECTION] stands here twice"},
         {"[nas]\npassword = cretXY\x01\n", 0600, ":2: contains a control character"},
         {"[nas\n", 0600, ":1: a section is written [NAME]"},
         {"[]\n", 0600, ":1: the section has no name"},
