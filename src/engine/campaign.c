@@ -246,7 +246,8 @@ static bool something_answers(const struct state *state)
     for (size_t i = 0; i < state->campaign->n_targets; i++) {
         const struct nm_target *target = &state->campaign->targets[i];
 
-        if (target->applicable && target_needed(state, target) && !target->probe_result)
+        /* A target that is complete answered before and was not asked today. */
+        if (target->applicable && (!target_needed(state, target) || !target->probe_result))
             return true;
     }
     return false;
