@@ -236,7 +236,6 @@ static int do_stat(struct nm_smb_client *client, struct nm_smb_request *request)
         .is_directory = S_ISDIR(st.st_mode),
         .is_symlink = S_ISLNK(st.st_mode),
     };
-    request->info.root_id = (uint64_t)st.st_ino;
     return 0;
 }
 
@@ -295,10 +294,17 @@ static int do_info(struct nm_smb_client *client, struct nm_smb_request *request)
 {
     char name[] = "smb_encrypt_on";
     struct statvfs fs = {0};
+    struct stat root = {0};
 
-    if (smbc_getFunctionStatVFS(client->context)(client->context, client->url, &fs) < 0 ||
-        do_stat(client, request) < 0)
+    if (smbc_getFunctionStatVFS(client->context)(client->context, client->url, &fs) < 0)
         return -1;
+    /* Of the share, not of the target directory: that may be made anew. */
+    if (client->stat(client->context, client->target->root_url, &root) == 0)
+        request->info.root_id = (uint64_t)root.st_ino;
+    else if (is_fatal(nm_smb_last_errno()))
+        return -1;
+    else
+        request->info.root_id = 0;
     request->info.encrypted = smbc_option_get(client->context, name);
     request->info.read_only = fs.f_flag & SMBC_VFS_FEATURE_RDONLY;
     request->info.login = *client->target->user ? "user" : *client->user ? "guest" : "anonymous";

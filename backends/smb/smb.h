@@ -154,7 +154,7 @@ enum {
 
 struct nm_smb_info {
     uint64_t total_bytes, free_bytes;
-    uint64_t root_id; /* the server's number of the target directory */
+    uint64_t root_id; /* the server's number of the share's root; 0 = not to be seen */
     bool encrypted, read_only;
     const char *login; /* "user", "guest" or "anonymous": a literal, so the same in all processes */
 };
