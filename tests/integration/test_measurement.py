@@ -1,4 +1,5 @@
-"""The measurement itself, without a server: data, order, clock, damage, resume, interruption, cleaning up.
+"""The measurement itself, without a server: data, order, clock, damage, resume, interruption,
+cleaning up.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -21,18 +22,30 @@ def blocks_of(root):
     for path in sorted(pathlib.Path(root).rglob("f*")):
         data = path.read_bytes()
         for at in range(0, len(data) - 511, 512):
-            yield data[at:at + 512]
+            yield data[at : at + 512]
 
 
 class Data(harness.TestCase):
-    """MEA-01, MEA-02: incompressible and unique per 512-byte block, over files, workers, trials and runs."""
+    """MEA-01, MEA-02: incompressible and unique per 512-byte block, over files, workers, runs."""
 
     def test_blocks_are_unique_and_do_not_compress(self):
         target = self.scratch / "target"
         target.mkdir()
         for _ in range(2):
-            self.nasmark("bench", f"local:{target}", "-w", "copy:3x8MB,200x2KB", "--trials", "2", "--streams",
-                         "4", "--set", "run.keep=yes", "--again", *FAST)
+            self.nasmark(
+                "bench",
+                f"local:{target}",
+                "-w",
+                "copy:3x8MB,200x2KB",
+                "--trials",
+                "2",
+                "--streams",
+                "4",
+                "--set",
+                "run.keep=yes",
+                "--again",
+                *FAST,
+            )
         blocks = list(blocks_of(target))
         self.assertGreater(len(blocks), 180000)
         self.assertEqual(len(blocks), len(set(blocks)))
@@ -43,8 +56,19 @@ class Data(harness.TestCase):
         target = self.scratch / "target"
         target.mkdir()
         self.nasmark("bench", f"local:{target}", "-w", "copy:1x8MB", "--trials", "1", *FAST)
-        self.nasmark("bench", f"local:{target}", "-w", "copy:1x8MB", "--trials", "1", "--set", "run.keep=yes",
-                     "--set", "run.data=compressible:50%", *FAST)
+        self.nasmark(
+            "bench",
+            f"local:{target}",
+            "-w",
+            "copy:1x8MB",
+            "--trials",
+            "1",
+            "--set",
+            "run.keep=yes",
+            "--set",
+            "run.data=compressible:50%",
+            *FAST,
+        )
         data = b"".join(blocks_of(target))
         self.assertAlmostEqual(data.count(0) / len(data), 0.5, delta=0.02)
         with sqlite3.connect(self.db) as db:
@@ -57,8 +81,19 @@ class Damage(harness.TestCase):
     """MEA-21: a flipped byte is found, and named by file and offset."""
 
     def test_a_flipped_byte_fails_the_download(self):
-        result = self.nasmark("bench", "null:x?store=yes&fault=corrupt@3", "-w", "copy:4x4MB", "--trials", "1",
-                              "--set", "run.verify=full", "--json", *FAST, expect=1)
+        result = self.nasmark(
+            "bench",
+            "null:x?store=yes&fault=corrupt@3",
+            "-w",
+            "copy:4x4MB",
+            "--trials",
+            "1",
+            "--set",
+            "run.verify=full",
+            "--json",
+            *FAST,
+            expect=1,
+        )
         phases = result.json()["tables"][0]["rows"][0]["phases"]
         self.assertEqual(phases["upload"]["status"], "ok")
         self.assertEqual(phases["download"]["status"], "failed")
@@ -67,16 +102,35 @@ class Damage(harness.TestCase):
         self.assertRegex(result.err, r"byte \d+")
 
     def test_without_a_fault_verification_passes(self):
-        self.nasmark("bench", "null:x?store=yes", "-w", "copy:4x4MB,1x1000003", "--trials", "2", "--set",
-                     "run.verify=full", "--depth", "8", *FAST)
+        self.nasmark(
+            "bench",
+            "null:x?store=yes",
+            "-w",
+            "copy:4x4MB,1x1000003",
+            "--trials",
+            "2",
+            "--set",
+            "run.verify=full",
+            "--depth",
+            "8",
+            *FAST,
+        )
 
 
 class Course(harness.TestCase):
     """MEA-14, MEA-22: what a single mean hides."""
 
     def test_a_burst_is_shown_with_both_levels(self):
-        result = self.nasmark("bench", "null:x?burst=2GB:100MB&rate=500MB", "-w", "sequential:3GB", "--trials",
-                              "1", "--json", *FAST)
+        result = self.nasmark(
+            "bench",
+            "null:x?burst=2GB:100MB&rate=500MB",
+            "-w",
+            "sequential:3GB",
+            "--trials",
+            "1",
+            "--json",
+            *FAST,
+        )
         phase = result.json()["tables"][0]["rows"][0]["phases"]["write"]
         self.assertIn("burst", phase["flags"])
         metrics = {metric["name"]: metric["value"] for metric in phase["metrics"]}
@@ -84,7 +138,9 @@ class Course(harness.TestCase):
         self.assertAlmostEqual(metrics["sustained_rate"] / 100e6, 1, delta=0.15)
 
     def test_a_phase_too_short_has_no_value(self):
-        result = self.nasmark("bench", "null:x", "-w", "copy:1x1B", "--trials", "1", "--json", *FAST)
+        result = self.nasmark(
+            "bench", "null:x", "-w", "copy:1x1B", "--trials", "1", "--json", *FAST
+        )
         phase = result.json()["tables"][0]["rows"][0]["phases"]["upload"]
         self.assertEqual(phase["status"], "too_short")
         self.assertIsNone(phase["bytes_per_s"])
@@ -95,12 +151,29 @@ class Order(harness.TestCase):
 
     def order(self, seed):
         self.db = self.scratch / f"order-{seed}-{time.monotonic_ns()}.db"
-        self.nasmark("bench", "null:x", "-w", "copy:1x4MB", "-w", "copy:2x4MB", "-w", "copy:3x4MB", "-w",
-                     "copy:4x4MB", "--trials", "3", "--set", f"run.seed={seed}", *FAST)
+        self.nasmark(
+            "bench",
+            "null:x",
+            "-w",
+            "copy:1x4MB",
+            "-w",
+            "copy:2x4MB",
+            "-w",
+            "copy:3x4MB",
+            "-w",
+            "copy:4x4MB",
+            "--trials",
+            "3",
+            "--set",
+            f"run.seed={seed}",
+            *FAST,
+        )
         with sqlite3.connect(self.db) as db:
-            rows = db.execute("SELECT w.key, t.pass FROM trial t JOIN cell c ON c.id=t.cell_id JOIN phase p ON "
-                              "p.id=c.phase_id JOIN workload w ON w.id=p.workload_id WHERE p.name='upload' "
-                              "ORDER BY t.id").fetchall()
+            rows = db.execute(
+                "SELECT w.key, t.pass FROM trial t JOIN cell c ON c.id=t.cell_id JOIN phase p ON "
+                "p.id=c.phase_id JOIN workload w ON w.id=p.workload_id WHERE p.name='upload' "
+                "ORDER BY t.id"
+            ).fetchall()
         return rows
 
     def test_passes_and_seed(self):
@@ -141,8 +214,17 @@ class Clock(harness.TestCase):
         preload = str(shim)
         if "asan" in harness.program():
             self.skipTest("a preload shim and the sanitizers exclude each other")
-        result = self.nasmark("bench", "null:x?rate=100MB", "-w", "copy:1x50MB", "--trials", "3", "--json",
-                              *FAST, env={"LD_PRELOAD": preload})
+        result = self.nasmark(
+            "bench",
+            "null:x?rate=100MB",
+            "-w",
+            "copy:1x50MB",
+            "--trials",
+            "3",
+            "--json",
+            *FAST,
+            env={"LD_PRELOAD": preload},
+        )
         trials = result.json()["tables"][0]["rows"][0]["phases"]["upload"]["trials"]
         self.assertEqual(len(trials), 3)
         for trial in trials:
@@ -154,9 +236,23 @@ class Ending(harness.TestCase):
 
     def start(self, target, *more):
         return subprocess.Popen(
-            [harness.program(), "bench", f"local:{target}", "-w", "copy:500x64KB", "--trials", "50", *FAST,
-             *more], env={**os.environ, **self.environment()}, stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE, text=True, start_new_session=True)
+            [
+                harness.program(),
+                "bench",
+                f"local:{target}",
+                "-w",
+                "copy:500x64KB",
+                "--trials",
+                "50",
+                *FAST,
+                *more,
+            ],
+            env={**os.environ, **self.environment()},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
 
     def ended(self, process, deadline_s=20):
         try:
@@ -218,9 +314,10 @@ class Ending(harness.TestCase):
         # download was cut off: the files were gone.)
         with sqlite3.connect(self.db) as db:
             doubles = db.execute(
-                "SELECT count(*) FROM (SELECT t.cell_id FROM trial t JOIN cell c ON c.id=t.cell_id JOIN "
-                "phase p ON p.id=c.phase_id WHERE t.status='ok' AND p.name='download' GROUP BY t.cell_id, "
-                "t.pass HAVING count(*) > 1)").fetchone()[0]
+                "SELECT count(*) FROM (SELECT t.cell_id FROM trial t JOIN cell c ON c.id=t.cell_id"
+                " JOIN phase p ON p.id=c.phase_id WHERE t.status='ok' AND p.name='download'"
+                " GROUP BY t.cell_id, t.pass HAVING count(*) > 1)"
+            ).fetchone()[0]
         self.assertEqual(doubles, 0)
         self.assertTrue(any(name.startswith("nasmark-") for name in os.listdir(target)))
         result = self.nasmark("clean", f"local:{target}")
@@ -230,8 +327,10 @@ class Ending(harness.TestCase):
         target = self.scratch / "target"
         target.mkdir()
         plan = self.scratch / "plan.ini"
-        text = (f"[nas]\nname = box\nfirmware = 1\n[volume v]\nkind = single\nlocal = {target}\n"
-                "[run]\nworkloads = copy:2x1MB\nprotocols = local\ntrials = 2\npause = 0s\n")
+        text = (
+            f"[nas]\nname = box\nfirmware = 1\n[volume v]\nkind = single\nlocal = {target}\n"
+            "[run]\nworkloads = copy:2x1MB\nprotocols = local\ntrials = 2\npause = 0s\n"
+        )
         plan.write_text(text)
         self.nasmark("run", plan, "--resume", expect=2)
         self.nasmark("run", plan, "--trials", "1")
@@ -248,35 +347,83 @@ class Local(harness.TestCase):
     """Source and destination directories, eviction, streams."""
 
     def test_source_and_destination_are_made_and_removed(self):
-        target, source, destination = (self.scratch / name for name in ("target", "source", "destination"))
+        target, source, destination = (
+            self.scratch / name for name in ("target", "source", "destination")
+        )
         for directory in (target, source, destination):
             directory.mkdir()
             (directory / "mine").write_text("stays")
-        result = self.nasmark("bench", f"local:{target}", "-w", "copy:3x2MB", "--trials", "1", "--set",
-                              f"run.source={source}", "--set", f"run.destination={destination}", "--set",
-                              "run.verify=full", "--json", *FAST)
-        self.assertEqual(result.json()["tables"][0]["rows"][0]["phases"]["download"]["status"], "ok")
+        result = self.nasmark(
+            "bench",
+            f"local:{target}",
+            "-w",
+            "copy:3x2MB",
+            "--trials",
+            "1",
+            "--set",
+            f"run.source={source}",
+            "--set",
+            f"run.destination={destination}",
+            "--set",
+            "run.verify=full",
+            "--json",
+            *FAST,
+        )
+        self.assertEqual(
+            result.json()["tables"][0]["rows"][0]["phases"]["download"]["status"], "ok"
+        )
         for directory in (target, source, destination):
             self.assertEqual(os.listdir(directory), ["mine"])
 
     def test_eviction_reads_other_data_and_cleans_up(self):
         target = self.scratch / "target"
         target.mkdir()
-        self.nasmark("bench", f"local:{target}", "-w", "copy:3x2MB", "--trials", "2", "--set",
-                     "run.evict=20MB", *FAST)
+        self.nasmark(
+            "bench",
+            f"local:{target}",
+            "-w",
+            "copy:3x2MB",
+            "--trials",
+            "2",
+            "--set",
+            "run.evict=20MB",
+            *FAST,
+        )
         self.assertEqual(os.listdir(target), [])
 
     def test_prepare_runs_before_reading_back_and_must_succeed(self):
         target, log = self.scratch / "target", self.scratch / "log"
         target.mkdir()
         command = f"echo $NASMARK_VOLUME $NASMARK_PROTOCOL $NASMARK_WORKLOAD $NASMARK_PHASE >>{log}"
-        self.nasmark("bench", f"local:{target}", "-w", "copy:1x1MB", "--trials", "2", "--set",
-                     f"run.prepare={command}", *FAST)
+        self.nasmark(
+            "bench",
+            f"local:{target}",
+            "-w",
+            "copy:1x1MB",
+            "--trials",
+            "2",
+            "--set",
+            f"run.prepare={command}",
+            *FAST,
+        )
         self.assertEqual(log.read_text(), "target local copy:1x1MB download\n" * 2)
-        result = self.nasmark("bench", f"local:{target}", "-w", "copy:1x1MB", "--trials", "1", "--json", "--set",
-                              "run.prepare=exit 3", *FAST, expect=1)
+        result = self.nasmark(
+            "bench",
+            f"local:{target}",
+            "-w",
+            "copy:1x1MB",
+            "--trials",
+            "1",
+            "--json",
+            "--set",
+            "run.prepare=exit 3",
+            *FAST,
+            expect=1,
+        )
         phases = result.json()["tables"][0]["rows"][0]["phases"]
-        self.assertEqual((phases["upload"]["status"], phases["download"]["status"]), ("ok", "failed"))
+        self.assertEqual(
+            (phases["upload"]["status"], phases["download"]["status"]), ("ok", "failed")
+        )
         self.assertIn("exit status 3", result.err)
 
     def test_full_target_is_refused_before_and_reported_during(self):
@@ -287,8 +434,18 @@ class Local(harness.TestCase):
         harness.run("mount", "-t", "tmpfs", "-o", "size=64m", "none", target)
         self.addCleanup(harness.run, "umount", target)
         for more in ((), ("--set", "run.preflight=no")):
-            result = self.nasmark("bench", f"local:{target}", "-w", "copy:1x200MB", "--trials", "1", "--json",
-                                  *FAST, *more, expect=1)
+            result = self.nasmark(
+                "bench",
+                f"local:{target}",
+                "-w",
+                "copy:1x200MB",
+                "--trials",
+                "1",
+                "--json",
+                *FAST,
+                *more,
+                expect=1,
+            )
             trial = result.json()["tables"][0]["rows"][0]["phases"]["upload"]["trials"][0]
             self.assertEqual((trial["status"], trial["reason"]), ("failed", "no_space"))
             self.assertEqual(os.listdir(target), [])

@@ -180,7 +180,7 @@ class Results(harness.TestCase):
     def test_busy_database_sets_trials_aside(self):
         target = self.scratch / "target"
         target.mkdir()
-        bench = ["bench", f"local:{target}", "--workload", "copy:1x8MB", "--set", "nas.name=n", "-q",
+        bench = ["bench", f"local:{target}", "-w", "copy:1x8MB", "--set", "nas.name=n", "-q",
                  "--trials"]
         self.nasmark(*bench, "1")
         lock = sqlite3.connect(self.db, isolation_level=None)
