@@ -114,20 +114,24 @@ preflight = no
 """)
         return path
 
-    def blank_lun(self):
-        """Not blank, it would be refused; and what is allocated shows how far an upload is."""
-        path = self.lun()
-        size = path.stat().st_size
-        os.truncate(path, 0)
-        os.truncate(path, size)
+    def directory(self, volume="plain"):
+        return pathlib.Path(self.lab[f"LOCAL_DIR_{volume}"])
 
-    def lun(self):
-        return pathlib.Path(self.lab["LOCAL_DIR_plain"]).parent / "lun" / "scratch"
+    def lun(self, volume, name):
+        return self.directory(volume).parent / "lun" / name
+
+    def blank_luns(self):
+        """Not blank, they would be refused; what is allocated shows how far an upload is; and the
+        volume `small` has its space back."""
+        for path in (self.lun("plain", "scratch"), self.lun("small", "lun")):
+            size = path.stat().st_size
+            os.truncate(path, 0)
+            os.truncate(path, size)
 
     def uploading(self, protocol):
         if protocol == "iscsi":
-            return self.lun().stat().st_blocks * 512 > 64 * MIB
-        return any(pathlib.Path(self.lab["LOCAL_DIR_plain"]).glob("nasmark-*/g*/f*"))
+            return self.lun("plain", "scratch").stat().st_blocks * 512 > 64 * MIB
+        return any(self.directory().glob("nasmark-*/g*/f*"))
 
     def strike(self, protocol, fault):
         """In the upload, from a thread of its own. Returns the function that waits for it and
@@ -152,7 +156,7 @@ preflight = no
 
     def repair(self, protocol, fault):
         self.lab.do(fault.act[1], protocol)
-        for path in pathlib.Path(self.lab["LOCAL_DIR_plain"]).glob("nasmark-*"):
+        for path in self.directory().glob("nasmark-*"):
             shutil.rmtree(path)
 
     def run_plan(self, protocol, fault, *arguments):
@@ -174,8 +178,7 @@ preflight = no
                 (f"{protocol} {fault.name}",)).fetchall()
 
     def check(self, protocol, fault, reason):
-        if protocol == "iscsi":
-            self.blank_lun()
+        self.blank_luns()
         begin, wait = time.monotonic(), None
         if fault.act:
             wait = self.strike(protocol, fault)
@@ -197,8 +200,12 @@ preflight = no
                          [trial[:4] for trial in trials], result.err)
         for *_, message in trials[:2]:
             self.assertGreater(len(message), 20)
+        if fault.workload != SMALL:  # the fault came in the upload, not before
+            self.assertIn("f0000", trials[0][4])
         self.assertIn(trials[0][4], result.err)
         self.assert_document(result.json(), protocol, reason)
+        for volume in self.lab.volumes:
+            self.assertEqual([], list(self.directory(volume).glob("nasmark-*")))
 
     def assert_document(self, document, protocol, reason):
         """--json says the same."""
