@@ -204,11 +204,11 @@ static int pair(struct nm_compare *compare, const struct nm_cells *a, const stru
     return 0;
 }
 
-static size_t append(char *note, size_t size, const char *text)
+static void append(char *note, size_t size, const char *text)
 {
     size_t used = strlen(note);
 
-    return (size_t)snprintf(note + used, size - used, "%s%s", used ? "; " : "", text);
+    snprintf(note + used, size - used, "%s%s", used ? "; " : "", text);
 }
 
 /* Why a side has fewer numbers than trials, in a few words. */
@@ -229,6 +229,18 @@ static void note_side(struct nm_compare_row *row, const struct nm_cell *cell, co
             reason = nm_reason_name(cell->trials[i].reason);
     snprintf(text, sizeof(text), "%s %s%s%s", side, nm_cell_status_name(cell->status),
              reason ? ": " : "", reason ? reason : "");
+    append(row->note, sizeof(row->note), text);
+}
+
+/* A flag on one side alone (link full, client busy, read from cache) may be the difference. */
+static void note_flags(struct nm_compare_row *row)
+{
+    char text[224];
+
+    if (!row->a || !row->b || !strcmp(row->a->flags, row->b->flags))
+        return;
+    snprintf(text, sizeof(text), "flags A: %s, B: %s", *row->a->flags ? row->a->flags : "none",
+             *row->b->flags ? row->b->flags : "none");
     append(row->note, sizeof(row->note), text);
 }
 
@@ -294,6 +306,7 @@ static int measure(struct nm_compare *compare, struct nm_compare_row *row, struc
     }
     note_side(row, row->a, "A");
     note_side(row, row->b, "B");
+    note_flags(row);
     return 0;
 }
 

@@ -258,7 +258,7 @@ static void print_legend(const struct nm_compare *compare, FILE *out)
         [NM_VERDICT_UNCLEAR] = "neither shown to be the same nor shown to differ",
     };
 
-    fputc('\n', out);
+    fprintf(out, "\nA, B: geometric means of the trials; delta: B against A\n");
     for (int v = 0; v <= NM_VERDICT_UNCLEAR; v++) {
         if (!compare->counts[v])
             continue;

@@ -173,7 +173,10 @@ void nm_flags_course(const struct nm_flag_input *input, struct nm_metrics *metri
     if (scratch) {
         struct nm_steady_split split = nm_steady_split(rates, n);
         struct nm_stability stability = nm_steady_stability(rates, n, scratch);
+        struct nm_steady_state state = nm_steady_state(rates, n);
 
+        if (state.known && bin_ns == NM_NS_PER_S)
+            nm_metrics_add(metrics, "steady", "1", NM_BETTER_HIGHER, NM_SUMMARY_MEAN, state.steady);
         if (split.significant && bin_ns == NM_NS_PER_S) {
             nm_metrics_add(metrics, "burst_rate", "B/s", NM_BETTER_HIGHER, NM_SUMMARY_GEOMEAN,
                            split.burst);

@@ -172,6 +172,21 @@ static void test_compare_partial_cells_count_what_succeeded(void **state)
     nm_compare_free(result);
 }
 
+static void test_compare_names_flags_of_one_side(void **state)
+{
+    struct nm_compare *result;
+
+    (void)state;
+    strncpy(add(&a, "1", "single", "upload", 3, fast)->flags, "link", 8);
+    strncpy(add(&a, "1", "raid1", "upload", 3, fast)->flags, "link", 8);
+    add(&b, "2", "single", "upload", 3, fast);
+    strncpy(add(&b, "2", "raid1", "upload", 3, fast)->flags, "link", 8);
+    result = compare(NM_COMPARE_FIRMWARE, NULL);
+    assert_string_equal(result->rows[0].note, "flags A: link, B: none");
+    assert_string_equal(result->rows[1].note, "");
+    nm_compare_free(result);
+}
+
 static void test_compare_conditions_forbid_unless_implied_or_allowed(void **state)
 {
     static const char *const allowed[] = {"block_bytes", NULL};
@@ -461,6 +476,7 @@ int main(void)
         cmocka_unit_test_setup(test_compare_pairs_by_what_is_not_compared, reset),
         cmocka_unit_test_setup(test_compare_shows_what_one_side_lacks, reset),
         cmocka_unit_test_setup(test_compare_partial_cells_count_what_succeeded, reset),
+        cmocka_unit_test_setup(test_compare_names_flags_of_one_side, reset),
         cmocka_unit_test_setup(test_compare_conditions_forbid_unless_implied_or_allowed, reset),
         cmocka_unit_test_setup(test_compare_takes_the_cell_with_equal_conditions, reset),
         cmocka_unit_test_setup(test_compare_measured_with_imported_needs_leave, reset),
