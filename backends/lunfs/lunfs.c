@@ -19,6 +19,11 @@ static int make_file_system(struct lunfs *fs, struct nm_error *err)
 {
     int r;
 
+    while (fs->cache.writes) /* nothing of the old one may arrive after the new one */
+        if (lunfs_lower_wait(fs) < 0) {
+            *err = fs->failure;
+            return fs->failure.code;
+        }
     lunfs_volume_close(fs);
     r = lunfs_format(fs, err);
     return r < 0 ? r : lunfs_volume_open(fs, err);
@@ -66,7 +71,7 @@ static void disconnect(struct nm_session *base)
 
     if (!fs)
         return;
-    if (fs->fs && fs->changing && !fs->failure.code)
+    if (fs->fs && (fs->changing || fs->files) && !fs->failure.code)
         end_in_order(fs);
     lunfs_volume_close(fs);
     lunfs_node_forget(fs);
@@ -83,9 +88,11 @@ static int lunfs_connect(const struct nm_connect *how, struct nm_session **ret_s
 {
     struct lunfs *fs = calloc(1, sizeof(*fs));
     struct nm_conditions conditions = {0};
+    struct nm_error spare;
     struct nm_target_info info;
     int r;
 
+    err = err ? err : &spare;
     if (!fs)
         return nm_error_errno(err, -ENOMEM, "lunfs: no memory for a session");
     fs->timeout_ns = how->timeout_ns;
@@ -143,8 +150,11 @@ static int describe(struct nm_session *base, struct nm_target_info *info,
 static int claim(struct nm_session *base, volatile double *done_fraction, struct nm_error *err)
 {
     struct lunfs *fs = (struct lunfs *)base;
-    int r = nm_backend_claim(fs->lower, done_fraction, err);
+    struct nm_error spare;
+    int r;
 
+    err = err ? err : &spare;
+    r = nm_backend_claim(fs->lower, done_fraction, err);
     if (r < 0)
         return r;
     /* Made a moment ago by connect(), and empty. */
@@ -156,8 +166,11 @@ static int claim(struct nm_session *base, volatile double *done_fraction, struct
 static int drop_caches(struct nm_session *base, struct nm_error *err)
 {
     struct lunfs *fs = (struct lunfs *)base;
-    int r = fs->fs ? lunfs_volume_flush(fs, false, err) : 0;
+    struct nm_error spare;
+    int r;
 
+    err = err ? err : &spare;
+    r = fs->fs ? lunfs_volume_flush(fs, false, err) : 0;
     if (r < 0 || !fs->fs)
         return r;
     lunfs_volume_close(fs);

@@ -387,12 +387,21 @@ static errcode_t cut(struct lunfs *fs, struct lunfs_node *node, uint64_t keep)
     return code;
 }
 
+/* No gaps, and no blocks behind the end. */
+static bool settled(const struct lunfs_node *node)
+{
+    return node->n_spans <= 1 && (!node->n_spans || !node->spans[0].start) &&
+           allocated_blocks(node) == (node->size_bytes + LUNFS_PAGE - 1) / LUNFS_PAGE;
+}
+
 /* A file that was written to: gaps zeroed, blocks behind the end freed. */
 static int settle(struct lunfs *fs, struct lunfs_node *node, struct nm_error *err)
 {
     errcode_t code;
-    int r = lunfs_span_fill(fs, node, err);
+    int r = lunfs_volume_begin_changes(fs, err);
 
+    if (!r)
+        r = lunfs_span_fill(fs, node, err);
     if (r < 0)
         return r;
     code = cut(fs, node, (node->size_bytes + LUNFS_PAGE - 1) / LUNFS_PAGE);
@@ -427,7 +436,7 @@ int lunfs_node_put(struct lunfs *fs, struct lunfs_node *node, struct nm_error *e
         return 0;
     if (fs->fs && node->unlinked)
         r = destroy(fs, node, err);
-    else if (fs->fs && node->dirty)
+    else if (fs->fs && !fs->read_only && (node->dirty || !settled(node)))
         r = settle(fs, node, err);
     node_delete(fs, node);
     return r;

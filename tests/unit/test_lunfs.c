@@ -289,6 +289,37 @@ static void test_lunfs_small_requests_at_depth(void **state)
     leave_and_check();
 }
 
+/* More was announced and allocated than came; it was flushed meanwhile. */
+static void test_lunfs_flushed_before_it_was_whole(void **state)
+{
+    struct nm_file *file;
+    struct nm_op flush = {.kind = NM_OP_FLUSH};
+    uint64_t start;
+
+    (void)state;
+    connect_to_it();
+    start = free_bytes();
+    file = create("closed", 8 * MIB);
+    assert_int_equal(write_at(file, MIB, 1000, 13), 1000);
+    flush.file = file;
+    assert_int_equal(run(&flush), 0);
+    close_it(file);
+    file = create("left open", 8 * MIB);
+    assert_int_equal(write_at(file, MIB, 1000, 13), 1000);
+    flush.file = NULL;
+    assert_int_equal(run(&flush), 0);
+    leave_and_check();
+    connect_to_it();
+    assert_int_equal(free_bytes(), start - 2 * (MIB + 4096));
+    for (int i = 0; i < 2; i++) {
+        file = open_it(i ? "left open" : "closed");
+        expect_zeroes(file, 0, MIB);
+        expect_pattern(file, MIB, 1000, 13);
+        close_it(file);
+    }
+    leave();
+}
+
 /* What the image holds behind the bytes that were written to this file last. */
 static unsigned char byte_behind(uint32_t length, uint64_t seed)
 {
@@ -542,6 +573,7 @@ int main(void)
         LUNFS_TEST(test_lunfs_many_gaps),
         LUNFS_TEST(test_lunfs_small_requests_at_depth),
         LUNFS_TEST(test_lunfs_pads_only_the_announced_end),
+        LUNFS_TEST(test_lunfs_flushed_before_it_was_whole),
         LUNFS_TEST(test_lunfs_fragmented_files),
         LUNFS_TEST(test_lunfs_full),
         LUNFS_TEST(test_lunfs_names_come_and_go),
