@@ -139,6 +139,8 @@ void nm_flags_judge(const struct nm_flag_input *input, char *out, size_t size)
     double link = input->network ? link_rate(input->conditions) : 0;
     bool small =
         input->nas_ram_bytes && input->working_set_bytes < RAM_FACTOR * input->nas_ram_bytes;
+    /* A command that drops the caches of the NAS is what `prepare` is for. */
+    bool prepared = nm_conditions_get(input->conditions, "prepare");
     bool on[FLAGS] = {false};
 
     on[FLAG_SHORT] = input->duration_ns < SHORT_NS;
@@ -146,7 +148,7 @@ void nm_flags_judge(const struct nm_flag_input *input, char *out, size_t size)
         input->network && (double)input->busiest_cpu_ns > BUSY_CPU * (double)input->duration_ns;
     on[FLAG_LINK] = link > 0 && rate >= FULL_LINK * link && rate <= ABOVE_LINK * link;
     on[FLAG_CACHED] = (link > 0 && rate > ABOVE_LINK * link) ||
-                      (!input->writes && input->network && small) ||
+                      (!input->writes && input->network && small && !prepared) ||
                       has(input->conditions, "cached", "yes");
     on[FLAG_SERVER_CACHED] = input->writes && input->no_flush && (small || !input->nas_ram_bytes);
     on[FLAG_BUFFERED] =
