@@ -35,7 +35,7 @@ class RedirectingPortal:
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.address = "127.0.0.1:%d" % self.listener.getsockname()[1]
         self.to = to or self.address
-        self.logins = 0
+        self.logins = []  # the key=value texts that came
         threading.Thread(target=self.serve, daemon=True).start()
 
     def serve(self):
@@ -49,8 +49,7 @@ class RedirectingPortal:
                 if len(header) < 48:
                     continue
                 length = int.from_bytes(header[5:8], "big")
-                stream.read((length + 3) // 4 * 4)
-                self.logins += 1
+                self.logins.append(stream.read((length + 3) // 4 * 4)[:length].split(b"\0"))
                 text = f"TargetAddress={self.to},1\0".encode()
                 answer = bytearray(48)
                 answer[0] = 0x23
@@ -377,7 +376,15 @@ class Faults(IscsiTestCase):
         portal = RedirectingPortal()
         self.addCleanup(portal.close)
         self.refused(f"iscsi://{portal.address}/{IQN}:plain/1", "redirects in a circle")
-        self.assertLess(portal.logins, 10)
+        self.assertLess(len(portal.logins), 10)
+
+    def test_isc10_a_mail_address_in_the_target_name(self):
+        """tgt takes no such name, so what is asked for is looked at."""
+        iqn = "iqn.2026-01.lab.nasmark:admin@example.com"
+        portal = RedirectingPortal()
+        self.addCleanup(portal.close)
+        self.refused(f"iscsi://{portal.address}/{iqn}/1", iqn)
+        self.assertIn(f"TargetName={iqn}".encode(), portal.logins[0])
 
     def test_silent_portal(self):
         with socket.create_server(("127.0.0.1", 0)) as listener:
