@@ -196,11 +196,15 @@ class Interrupted(harness.LabTestCase):
                 # The group that was killed between its phases runs again as a whole.
                 self.assertEqual(cell["status"], "ok", key)
                 self.assertIn(cell["n"], (TRIALS, TRIALS + 1) if key[3] == "upload" else (TRIALS,))
-        # What is left is the killed run's own directories, one per target, marked as such.
-        for path in leftovers(self.lab):
-            self.assertTrue(pathlib.Path(path, "nasmark-owner.json").is_file(), path)
+        # What is left is the killed run's own directories, one per target; `clean` knows them.
         self.assertLessEqual(len(leftovers(self.lab)), 4)
-        sweep(self.lab)
+        for volume in ("single", "raid1"):
+            mine = pathlib.Path(self.lab[f"LOCAL_DIR_{volume}"], "nasmark-mine")
+            mine.mkdir()
+            self.addCleanup(mine.rmdir)
+        self.nasmark("clean", "--credentials", self.lab.credentials)
+        self.assertEqual([os.path.basename(path) for path in leftovers(self.lab)],
+                         ["nasmark-mine"] * 2)
 
     def test_interrupt_cleans_up(self):
         for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
