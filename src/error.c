@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "error.h"
 
+#include "text.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -24,12 +26,27 @@ static const char *const reason_names[NM_REASONS] = {
     [NM_REASON_INTERNAL] = "internal",
 };
 
-/* One line, whatever a library put into its message. */
+/* Length of the UTF-8 sequence of several bytes at text, 0 when there is none. */
+static size_t sequence(const char *text)
+{
+    for (size_t length = 2; length <= 4 && text[length - 1]; length++)
+        if (nm_text_is_utf8(text, length))
+            return length;
+    return 0;
+}
+
+/* One line of UTF-8, whatever a library put into its message and wherever "%.40s" cut a name. */
 static void flatten(char *text)
 {
-    for (; *text; text++)
-        if ((unsigned char)*text < ' ' || *text == 0x7f)
+    while (*text) {
+        size_t length = *text & 0x80 ? sequence(text) : 1;
+
+        if (!length)
+            *text = '?';
+        else if ((unsigned char)*text < ' ' || *text == 0x7f)
             *text = ' ';
+        text += length ? length : 1;
+    }
 }
 
 static void set(struct nm_error *err, int code, enum nm_reason reason, const char *fmt, va_list ap)
