@@ -38,7 +38,10 @@ static int has_password(const char *text)
 {
     const char *user = strstr(text, "://"), *password = strstr(text, "cretXY");
 
-    return user && password && !strstr(password + 1, "cretXY") &&
+    /* A path may hold "://" too; only a word in front of it makes a URL. */
+    if (!user || text + strcspn(text, ":/") != user)
+        return 0;
+    return password && !strstr(password + 1, "cretXY") &&
            user + 3 + strcspn(user + 3, ":/?") + 1 == password && password[-1] == ':';
 }
 
