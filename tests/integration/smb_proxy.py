@@ -28,6 +28,8 @@ class Proxy:
         return self
 
     def __exit__(self, *_):
+        # close() alone leaves the port open while accept() waits
+        self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
         for one in self.sockets:
             one.close()
