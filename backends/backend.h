@@ -87,6 +87,9 @@ struct nm_op {
                                 round trip; 0 = unknown */
     void *buf; /* inside nm_connect.buffers, page aligned; its whole pages belong to this operation,
                   so a READ or WRITE may be rounded up to the page */
+    bool discard; /* READ: nobody will look at the data; a backend may put them anywhere inside
+                     nm_connect.buffers, e.g. always to the same place, which stays in the caches
+                     of the CPU */
     struct nm_stat *stat; /* STAT */
     void (*list_entry)(void *context, const char *name,
                        const struct nm_stat *stat); /* LIST; stat is never NULL */

@@ -352,6 +352,7 @@ static enum nm_next issue(struct stream *stream, struct nm_op *op, uint64_t *pat
                             (stream->step->read_percent &&
                              nm_random_next(&stream->random) % 100 < stream->step->read_percent));
     op->kind = read ? NM_OP_READ : NM_OP_WRITE;
+    op->discard = true;
     op->file = stream->file;
     op->offset_bytes = next_offset(stream, length);
     op->length_bytes = length;

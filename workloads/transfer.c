@@ -31,6 +31,7 @@ static void data_op(struct nm_transfer *transfer, struct nm_op *op, uint64_t *pa
     uint64_t left = transfer->size_bytes - transfer->next_bytes;
 
     op->kind = transfer->write ? NM_OP_WRITE : NM_OP_READ;
+    op->discard = transfer->local < 0;
     op->file = transfer->file;
     op->offset_bytes = transfer->base_bytes + transfer->next_bytes;
     op->length_bytes = left < transfer->block_bytes ? (uint32_t)left : transfer->block_bytes;

@@ -102,6 +102,7 @@ static int iscsi_connect(const struct nm_connect *how, struct nm_session **ret_s
     session->credentials = how->credentials ? how->credentials : &nobody;
     session->options = how->options;
     session->timeout_ns = how->timeout_ns;
+    session->buffers = how->buffers;
     session->n_conns = session->options->sessions;
     if (session->n_conns < 1 || session->n_conns > NM_ISCSI_SESSIONS_MAX)
         session->n_conns = 1;

@@ -71,6 +71,7 @@ struct nm_iscsi_session {
     const struct nm_credentials *credentials;
     const struct nm_iscsi_options *options;
     uint64_t timeout_ns;
+    char *buffers; /* of the engine's queue; NULL = none */
     char volume[64], target[260], initiator[224];
     uint16_t lun; /* as it goes into the PDU */
 

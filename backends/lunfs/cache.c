@@ -396,7 +396,7 @@ static int write_run(struct lunfs *fs, uint32_t at, uint32_t end, uint32_t *ret_
     *ret_next = at;
     cache->writes++;
     r = lunfs_lower_start(fs, NM_OP_WRITE, first->number * LUNFS_PAGE, stage->data,
-                          stage->count * LUNFS_PAGE, on_written, stage);
+                          stage->count * LUNFS_PAGE, false, on_written, stage);
     if (r < 0) {
         struct nm_op lost = {.result = r, .err = fs->failure};
 

@@ -158,7 +158,8 @@ static void start_part(struct lunfs *fs, struct lunfs_io *io, uint64_t place, ui
 
     io->parts++;
     fs->direct_writes += io->op->kind == NM_OP_WRITE;
-    if (lunfs_lower_start(fs, io->op->kind, place, buf, (uint32_t)length, on_part, io) < 0) {
+    if (lunfs_lower_start(fs, io->op->kind, place, buf, (uint32_t)length, io->op->discard, on_part,
+                          io) < 0) {
         io->parts--;
         fs->direct_writes -= io->op->kind == NM_OP_WRITE;
         fail(io, &fs->failure);

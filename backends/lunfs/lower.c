@@ -198,8 +198,8 @@ int lunfs_lower_wait(struct lunfs *fs)
 }
 
 int lunfs_lower_start(struct lunfs *fs, enum nm_op_kind kind, uint64_t offset_bytes, void *buf,
-                      uint32_t length_bytes, void (*done)(struct lunfs *, struct nm_op *, void *),
-                      void *context)
+                      uint32_t length_bytes, bool discard,
+                      void (*done)(struct lunfs *, struct nm_op *, void *), void *context)
 {
     struct lunfs_block *block;
 
@@ -214,6 +214,7 @@ int lunfs_lower_start(struct lunfs *fs, enum nm_op_kind kind, uint64_t offset_by
                                .offset_bytes = offset_bytes,
                                .length_bytes = length_bytes,
                                .buf = buf,
+                               .discard = discard,
                                .slot = (unsigned)(block - fs->blocks)};
     block->done = done;
     block->context = context;
@@ -235,7 +236,7 @@ int lunfs_lower_run(struct lunfs *fs, enum nm_op_kind kind, uint64_t offset_byte
     int r;
 
     fs->run_done = false;
-    r = lunfs_lower_start(fs, kind, offset_bytes, buf, length_bytes, on_done, NULL);
+    r = lunfs_lower_start(fs, kind, offset_bytes, buf, length_bytes, false, on_done, NULL);
     while (!r && !fs->run_done)
         r = lunfs_lower_wait(fs);
     if (fs->run_done)

@@ -180,8 +180,8 @@ int lunfs_lower_wait(struct lunfs *fs);
 int lunfs_lower_service(struct lunfs *fs, uint64_t deadline_ns);
 /* Starts one operation; waits for a free slot first. On failure done() is not called. */
 int lunfs_lower_start(struct lunfs *fs, enum nm_op_kind kind, uint64_t offset_bytes, void *buf,
-                      uint32_t length_bytes, void (*done)(struct lunfs *, struct nm_op *, void *),
-                      void *context);
+                      uint32_t length_bytes, bool discard,
+                      void (*done)(struct lunfs *, struct nm_op *, void *), void *context);
 /* Starts one and waits for it. */
 int lunfs_lower_run(struct lunfs *fs, enum nm_op_kind kind, uint64_t offset_bytes, void *buf,
                     uint32_t length_bytes, struct nm_error *err);

@@ -110,6 +110,7 @@ static void make_ready(struct nm_op *op)
     op->offset_bytes = op->expected_bytes = 0;
     op->length_bytes = 0;
     op->open_flags = 0;
+    op->discard = false;
     op->stat = NULL;
     op->list_entry = NULL;
 }
@@ -137,6 +138,7 @@ static int issue(struct nm_queue *queue, const struct nm_queue_phase *phase, uns
     case NM_NEXT_OP: break;
     }
     stream->n_idle--;
+    entry->op.discard = entry->op.discard && !phase->verify;
     if (entry->op.kind == NM_OP_WRITE && entry->position_bytes != NM_NO_PATTERN) {
         uint64_t before_ns = nm_clock_now_ns();
 
