@@ -61,6 +61,27 @@ static const struct nm_language *find_language(const struct nm_table_format *for
     return language;
 }
 
+int nm_grids_finished(const struct nm_cells *cells, const struct nm_table_style *style,
+                      const struct nm_language *language, bool steps, struct nm_grids **ret_grids,
+                      struct nm_error *err)
+{
+    struct nm_table_doc doc = {.style = style, .language = language};
+    struct nm_grids *grids = NULL;
+    int r = nm_grids_new(cells, style->by, steps, &grids, err);
+
+    doc.grids = grids;
+    for (size_t i = 0; r == 0 && i < grids->count; i++) {
+        r = nm_words_find_best(&grids->items[i], grids->pool, err);
+        if (r == 0)
+            r = nm_notes_collect(&doc, &grids->items[i], grids->pool, err);
+    }
+    if (r < 0)
+        nm_grids_free(grids);
+    else
+        *ret_grids = grids;
+    return r;
+}
+
 int nm_table_write(const struct nm_cells *cells, const char *format_name,
                    const struct nm_table_style *style, FILE *out, struct nm_error *err)
 {
@@ -74,17 +95,11 @@ int nm_table_write(const struct nm_cells *cells, const char *format_name,
     doc.language = find_language(format, style->language, err);
     if (!doc.language)
         return -EINVAL;
-    r = nm_grids_new(cells, style->by, format->for_people, &grids, err);
+    r = nm_grids_finished(cells, style, doc.language, format->for_people, &grids, err);
     if (r < 0)
         return r;
     doc.grids = grids;
-    for (size_t i = 0; i < grids->count && r == 0; i++) {
-        r = nm_words_find_best(&grids->items[i], grids->pool, err);
-        if (r == 0)
-            r = nm_notes_collect(&doc, &grids->items[i], grids->pool, err);
-    }
-    if (r == 0)
-        r = format->write(&doc, out, err);
+    r = format->write(&doc, out, err);
     if (r == 0 && (fflush(out) || ferror(out)))
         r = nm_error_errno(err, errno ? -errno : -EIO, "writing the table: %s",
                            strerror(errno ? errno : EIO));

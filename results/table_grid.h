@@ -43,6 +43,11 @@ int nm_grids_new(const struct nm_cells *cells, enum nm_table_by by, bool steps,
                  struct nm_grids **ret_grids, struct nm_error *err) NM_MUST_CHECK;
 void nm_grids_free(struct nm_grids *grids);
 
+/* The same with the best of every column and the notes: what a format prints. */
+int nm_grids_finished(const struct nm_cells *cells, const struct nm_table_style *style,
+                      const struct nm_language *language, bool steps, struct nm_grids **ret_grids,
+                      struct nm_error *err) NM_MUST_CHECK;
+
 /* Length of the step in the name of a phase: "seq4KiB-q8" of "seq4KiB-q8-write"; 0 = not of that
  * sort. */
 size_t nm_grid_step(const char *phase);

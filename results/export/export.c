@@ -5,11 +5,12 @@
 
 #include <string.h>
 
-extern const struct nm_export_format nm_export_csv, nm_export_json;
+extern const struct nm_export_format nm_export_csv, nm_export_json, nm_export_xlsx, nm_export_tex,
+    nm_export_fio, nm_export_crystaldiskmark;
 
 const struct nm_export_format *const nm_export_table[] = {
-    &nm_export_csv,
-    &nm_export_json,
+    &nm_export_csv, &nm_export_json, &nm_export_xlsx,
+    &nm_export_tex, &nm_export_fio,  &nm_export_crystaldiskmark,
     NULL,
 };
 

@@ -70,7 +70,10 @@ const struct nm_command nm_command_export = {
     .help = "write trials or cells for another program",
     .details =
         "csv and json hold every trial of the selected cells and can be imported again; json has "
-        "histograms and samples, too. SELECT as in `table`.",
+        "histograms and samples, too. xlsx has a sheet with a chart for every table, and one with "
+        "all trials. fio-json and crystaldiskmark can be imported again as what those programs "
+        "save; crystaldiskmark is one card, so the selection has to name one volume, protocol and "
+        "workload. SELECT as in `table`.",
     .args = args,
     .n_args = sizeof(args) / sizeof(args[0]),
     .max_words = SIZE_MAX,
