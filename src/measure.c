@@ -9,14 +9,12 @@
 #include "progress.h"
 #include "select.h"
 #include "table.h"
-#include "worker.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static volatile sig_atomic_t signals_seen, last_signal;
 
@@ -125,7 +123,7 @@ static int open_store(const struct nm_arguments *arguments, struct nm_store **re
 
 /* Everything after the spawner was forked. */
 static int measure(const struct nm_arguments *arguments, const struct nm_plan *plan,
-                   struct nm_campaign *campaign, struct nm_arena *arena, struct nm_spawner *spawner,
+                   struct nm_campaign *campaign, const struct nm_runner *runner,
                    const struct nm_campaign_options *options, int *ret_exit, struct nm_error *err)
 {
     struct nm_progress *progress = NULL;
@@ -140,7 +138,7 @@ static int measure(const struct nm_arguments *arguments, const struct nm_plan *p
     if (!r) {
         struct nm_campaign_view view = nm_progress_view(progress);
 
-        r = nm_campaign_run(campaign, store, arena, spawner, &signals_seen, &view, &result, err);
+        r = nm_campaign_run(campaign, store, runner, &view, &result, err);
     }
     nm_progress_free(progress);
     if (!r) {
@@ -162,8 +160,7 @@ int nm_measure(const struct nm_arguments *arguments, struct nm_plan *plan, struc
                const struct nm_campaign_options *options, bool dry_run)
 {
     struct nm_campaign *campaign = NULL;
-    struct nm_spawner *spawner = NULL;
-    struct nm_arena *arena = NULL;
+    struct nm_runner runner = {0};
     struct nm_error err = {0};
     int code = NM_EXIT_USAGE;
     int r = nm_campaign_new(plan, options, &campaign, &err);
@@ -174,21 +171,15 @@ int nm_measure(const struct nm_arguments *arguments, struct nm_plan *plan, struc
         goto out;
     }
     if (!r)
-        r = nm_plan_resolve_credentials(plan, vault, isatty(STDIN_FILENO), &err);
-    if (!r)
-        r = nm_arena_new(&arena, &err);
-    struct nm_worker_setup setup = {.plan = plan, .arena = arena};
-
-    if (!r)
-        r = nm_spawner_start(nm_worker_main, &setup, &spawner, &err);
+        r = nm_runner_open(plan, vault, &runner, &err);
     if (!r) {
         catch_signals();
-        r = measure(arguments, plan, campaign, arena, spawner, options, &code, &err);
+        runner.interrupted = &signals_seen;
+        r = measure(arguments, plan, campaign, &runner, options, &code, &err);
     }
 
 out:
-    nm_spawner_stop(spawner);
+    nm_runner_close(&runner);
     nm_campaign_free(campaign);
-    nm_arena_free(arena);
     return r < 0 ? nm_measure_fail(&err) : code;
 }

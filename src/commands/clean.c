@@ -3,7 +3,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "measure.h"
 #include "sweep.h"
-#include "worker.h"
+#include "target.h"
+#include "visit.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const struct nm_arg args[] = {
     {.name = "dry-run", .type = NM_ARG_FLAG, .help = "only list; remove nothing"},
@@ -91,10 +91,10 @@ static int report(const struct nm_target *target, const struct nm_sweep *sweep, 
     return code;
 }
 
-static int sweep_target(struct nm_plan *plan, struct nm_arena *arena, struct nm_spawner *spawner,
-                        bool dry_run, json_t *rows, int *ret_code, struct nm_error *err)
+static int sweep_target(struct nm_visit *visit, bool dry_run, json_t *rows, int *ret_code,
+                        struct nm_error *err)
 {
-    struct nm_runner runner = {.plan = plan, .arena = arena, .spawner = spawner};
+    const struct nm_plan *plan = visit->plan;
     const struct nm_url *url = plan->volumes[0].urls[plan->protocols[0]];
     const struct nm_backend_ops *backend = nm_backend_select(url, 0, NM_TRAIT_FILES, err);
     struct nm_target target = {0};
@@ -106,45 +106,23 @@ static int sweep_target(struct nm_plan *plan, struct nm_arena *arena, struct nm_
         return 0;
     r = nm_target_init(&target, plan, 0, plan->protocols[0], "", err);
     if (!r)
-        r = nm_target_sweep(&target, &runner, backend, !dry_run, err);
+        r = nm_target_sweep(&target, &visit->runner, backend, !dry_run, err);
     if (!r)
-        *ret_code = report(&target, &arena->slots[0].sweep, dry_run, rows);
+        *ret_code = report(&target, &visit->runner.arena->slots[0].sweep, dry_run, rows);
     nm_target_done(&target);
     return r;
 }
 
-/* One target: a plan of its own, so that its spawner inherits its credentials. */
-static int clean_url(const struct nm_arguments *arguments, const char *text, json_t *rows,
+static int clean_url(const struct nm_arguments *arguments, const char *url, json_t *rows,
                      int *ret_code, struct nm_error *err)
 {
-    const char *workload = "copy:1x1B"; /* never run; a plan has one */
-    size_t n_sets;
-    const char *const *sets = nm_arguments_all(arguments, "set", &n_sets);
-    struct nm_spawner *spawner = NULL;
-    struct nm_arena *arena = NULL;
-    struct nm_vault *vault = NULL;
-    struct nm_plan *plan = NULL;
-    char *warnings = NULL;
-    int r = nm_vault_open(arguments->credentials, &vault, err);
+    struct nm_visit visit;
+    int r = nm_visit_open(arguments, url, &visit, err);
 
-    if (!r)
-        r = nm_plan_from_url(text, &workload, 1, sets, n_sets, vault, &plan, &warnings, err);
-    if (!r)
-        r = nm_plan_resolve_credentials(plan, vault, isatty(STDIN_FILENO), err);
-    if (!r)
-        r = nm_arena_new(&arena, err);
-    struct nm_worker_setup setup = {.plan = plan, .arena = arena};
-
-    if (!r)
-        r = nm_spawner_start(nm_worker_main, &setup, &spawner, err);
-    if (!r)
-        r = sweep_target(plan, arena, spawner, nm_arguments_get(arguments, "dry-run"), rows,
-                         ret_code, err);
-    nm_spawner_stop(spawner);
-    nm_arena_free(arena);
-    nm_plan_free(plan);
-    nm_vault_free(vault);
-    free(warnings);
+    if (r < 0)
+        return r;
+    r = sweep_target(&visit, nm_arguments_get(arguments, "dry-run"), rows, ret_code, err);
+    nm_visit_close(&visit);
     return r;
 }
 

@@ -5,7 +5,7 @@
 #include "clock.h"
 #include "measure.h"
 #include "units.h"
-#include "worker.h"
+#include "visit.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -97,65 +97,34 @@ static int probe(struct nm_runner *runner, struct nm_target *target, const char 
     return r;
 }
 
-static int start(const struct nm_arguments *arguments, struct nm_plan *plan, struct nm_vault *vault)
+static int run(const struct nm_arguments *arguments)
 {
-    struct nm_spawner *spawner = NULL;
-    struct nm_arena *arena = NULL;
     struct nm_target target = {0};
     struct nm_error err = {0};
     const char *written = "no";
+    struct nm_visit visit;
     char id[16];
-    int r = nm_plan_resolve_credentials(plan, vault, isatty(STDIN_FILENO), &err);
+    int r = nm_visit_open(arguments, arguments->words[0], &visit, &err);
 
+    if (r < 0)
+        return nm_measure_fail(&err);
     snprintf(id, sizeof(id), "%08" PRIx32,
              (uint32_t)(nm_clock_utc_ns() ^ (uint64_t)getpid() << 20));
+    r = nm_target_init(&target, visit.plan, 0, visit.plan->protocols[0], id, &err);
     if (!r)
-        r = nm_arena_new(&arena, &err);
-    struct nm_worker_setup setup = {.plan = plan, .arena = arena};
-
-    if (!r)
-        r = nm_spawner_start(nm_worker_main, &setup, &spawner, &err);
-    struct nm_runner runner = {.plan = plan, .arena = arena, .spawner = spawner};
-
-    if (!r)
-        r = nm_target_init(&target, plan, 0, plan->protocols[0], id, &err);
-    if (!r)
-        r = probe(&runner, &target, &written, &err);
+        r = probe(&visit.runner, &target, &written, &err);
     if (!r && nm_conditions_get(&target.conditions, "server.warning"))
         nm_complain("warning: %s", nm_conditions_get(&target.conditions, "server.warning"));
     if (!r && arguments->json)
         r = print_json(&target, written, &err);
     else if (!r)
         print_text(&target);
-    nm_spawner_stop(spawner);
     nm_target_done(&target);
-    nm_arena_free(arena);
+    nm_visit_close(&visit);
     if (!r)
         return NM_EXIT_OK;
     nm_complain("%s: %s", nm_reason_name(err.reason), err.text);
     return NM_EXIT_FAILED;
-}
-
-static int run(const struct nm_arguments *arguments)
-{
-    const char *workload = "copy:1x1B"; /* never run; a plan has one */
-    size_t n_sets;
-    const char *const *sets = nm_arguments_all(arguments, "set", &n_sets);
-    struct nm_vault *vault = NULL;
-    struct nm_plan *plan = NULL;
-    struct nm_error err = {0};
-    char *warnings = NULL;
-    int code, r = nm_vault_open(arguments->credentials, &vault, &err);
-
-    if (!r)
-        r = nm_plan_from_url(arguments->words[0], &workload, 1, sets, n_sets, vault, &plan,
-                             &warnings, &err);
-    nm_warn(warnings);
-    code = r < 0 ? nm_measure_fail(&err) : start(arguments, plan, vault);
-    nm_plan_free(plan);
-    nm_vault_free(vault);
-    free(warnings);
-    return code;
 }
 
 const struct nm_command nm_command_probe = {

@@ -426,23 +426,15 @@ static int execute(struct state *state, struct nm_campaign_result *result, struc
     return r;
 }
 
-int nm_campaign_run(struct nm_campaign *campaign, struct nm_store *store, struct nm_arena *arena,
-                    struct nm_spawner *spawner, const volatile sig_atomic_t *interrupt_flag,
-                    const struct nm_campaign_view *view, struct nm_campaign_result *ret,
-                    struct nm_error *err)
+int nm_campaign_run(struct nm_campaign *campaign, struct nm_store *store,
+                    const struct nm_runner *given, const struct nm_campaign_view *view,
+                    struct nm_campaign_result *ret, struct nm_error *err)
 {
-    struct nm_runner runner = {
-        .plan = campaign->plan,
-        .arena = arena,
-        .spawner = spawner,
-        .interrupted = interrupt_flag,
-        .on_progress = view->on_progress,
-        .progress_context = view->context,
-    };
+    struct nm_runner runner = *given;
     struct state state = {
         .campaign = campaign,
         .view = view,
-        .interrupted = interrupt_flag,
+        .interrupted = given->interrupted,
         .seed = campaign->plan->run.seed ? campaign->plan->run.seed : random_u64() >> 1,
         .order = calloc(campaign->n_groups, sizeof(size_t)),
         .done = calloc(campaign->n_groups, sizeof(uint32_t)),
@@ -458,6 +450,8 @@ int nm_campaign_run(struct nm_campaign *campaign, struct nm_store *store, struct
     struct nm_campaign_result result = {0};
     int r = -ENOMEM;
 
+    runner.on_progress = view->on_progress;
+    runner.progress_context = view->context;
     describe_client(campaign->plan, &state.run.client);
     if (state.order && state.done)
         r = execute(&state, &result, err);

@@ -54,11 +54,10 @@ struct nm_campaign_result {
     unsigned n_left_behind; /* targets that could not be cleaned */
 };
 
-/* Runs. interrupted: set by a signal handler to the number of signals so far (1: clean up and end,
- * 2: end). */
-int nm_campaign_run(struct nm_campaign *campaign, struct nm_store *store, struct nm_arena *arena,
-                    struct nm_spawner *spawner, const volatile sig_atomic_t *interrupted,
-                    const struct nm_campaign_view *view, struct nm_campaign_result *ret,
-                    struct nm_error *err) NM_MUST_CHECK;
+/* Runs. runner->interrupted: set by a signal handler to the number of signals so far (1: clean up
+ * and end, 2: end). */
+int nm_campaign_run(struct nm_campaign *campaign, struct nm_store *store,
+                    const struct nm_runner *runner, const struct nm_campaign_view *view,
+                    struct nm_campaign_result *ret, struct nm_error *err) NM_MUST_CHECK;
 
 #endif

@@ -4,12 +4,14 @@
 #include "runner.h"
 
 #include "clock.h"
+#include "worker.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #define TICK_NS (100 * NM_NS_PER_MS)
 /* Between "all are ready" and the common start: longer than a ready worker's poll interval. */
@@ -306,4 +308,29 @@ void nm_outcome_done(struct nm_outcome *outcome)
     free(outcome->bins_bytes);
     outcome->bins_bytes = NULL;
     outcome->n_bins = 0;
+}
+
+int nm_runner_open(struct nm_plan *plan, struct nm_vault *vault, struct nm_runner *ret_runner,
+                   struct nm_error *err)
+{
+    struct nm_runner runner = {.plan = plan};
+    struct nm_worker_setup setup = {.plan = plan};
+    int r = nm_plan_resolve_credentials(plan, vault, isatty(STDIN_FILENO), err);
+
+    if (!r)
+        r = nm_arena_new(&runner.arena, err);
+    setup.arena = runner.arena;
+    if (!r)
+        r = nm_spawner_start(nm_worker_main, &setup, &runner.spawner, err);
+    if (r < 0)
+        nm_runner_close(&runner);
+    else
+        *ret_runner = runner;
+    return r;
+}
+
+void nm_runner_close(struct nm_runner *runner)
+{
+    nm_spawner_stop(runner->spawner);
+    nm_arena_free(runner->arena);
 }

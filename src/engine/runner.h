@@ -35,6 +35,14 @@ struct nm_runner {
     void *progress_context;
 };
 
+/* Everything between a plan and its first job: resolves the credentials (prompting when stdin is a
+ * terminal), makes the arena, forks the spawner. Call it before a database is opened or a signal
+ * handler set: workers inherit neither. The plan must outlive the runner; the callbacks are the
+ * caller's to set. On failure there is nothing to close. */
+int nm_runner_open(struct nm_plan *plan, struct nm_vault *vault, struct nm_runner *ret_runner,
+                   struct nm_error *err) NM_MUST_CHECK;
+void nm_runner_close(struct nm_runner *runner); /* also of a zeroed one */
+
 /* Everything a job gave. Histograms and bins are in memory that belongs to the outcome. */
 struct nm_outcome {
     uint64_t start_utc_ns, duration_ns; /* common start to the last worker's end */

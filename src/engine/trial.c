@@ -19,10 +19,10 @@ static const char *const verify_words[] = {"none", "size", "full"};
 static const char *const order_words[] = {"passes", "grouped"};
 static const char *const flush_words[] = {"end", "file"};
 
-/* What the plan put in force. The backend's own conditions come on top (flush = ack, direct ...).
- */
+/* What the plan put in force. The backend's own conditions come on top (flush = ack, direct ...);
+ * where it never spoke (described = false), what it may overrule stays unknown. */
 static void plan_conditions(const struct nm_plan *plan, const struct nm_workload_context *context,
-                            struct nm_conditions *set)
+                            bool described, struct nm_conditions *set)
 {
     const struct nm_run_options *run = &plan->run;
 
@@ -31,7 +31,8 @@ static void plan_conditions(const struct nm_plan *plan, const struct nm_workload
     nm_conditions_set(set, "streams", "%u", context->streams);
     nm_conditions_set(set, "order", "%s", order_words[run->order]);
     nm_conditions_set(set, "verify", "%s", verify_words[run->verify]);
-    nm_conditions_set(set, "flush", "%s", flush_words[run->flush]);
+    if (described)
+        nm_conditions_set(set, "flush", "%s", flush_words[run->flush]);
     nm_conditions_set(set, "evict_bytes", "%" PRIu64, run->evict_bytes);
     if (run->prepare)
         nm_conditions_set(set, "prepare", "%s", run->prepare);
@@ -211,7 +212,8 @@ int nm_trial_store(struct nm_run *run, const struct nm_group *group, struct nm_g
     if (group->target->shared)
         nm_conditions_set(conditions, "server.load", "shared");
     if (context)
-        plan_conditions(run->plan, context, conditions);
+        plan_conditions(run->plan, context, result->outcome && result->outcome->conditions.count,
+                        conditions);
     if (result->outcome) {
         take_outcome(&record, result->outcome);
         nm_conditions_merge(conditions, &result->outcome->conditions);

@@ -2,6 +2,7 @@
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
+import json
 import os
 import pathlib
 import shutil
@@ -230,10 +231,10 @@ class Faults(SmbTestCase):
                             "--json", "--set", "run.pause=0s", *arguments, expect=expect,
                             deadline_s=deadline_s, **more)
 
-    def start_bench(self, *arguments):
+    def start_bench(self, *arguments, workload="copy:1x2GB"):
         process = subprocess.Popen(
             [harness.program(), "bench", self.url(self.volume), "--credentials",
-             self.lab.credentials, "--trials", "1", "--workload", "copy:1x2GB", "--json", "--set",
+             self.lab.credentials, "--trials", "1", "--workload", workload, "--json", "--set",
              "run.pause=0s", "--set", "run.timeout=3s", *arguments],
             env={**os.environ, **self.environment()}, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True)
@@ -246,15 +247,27 @@ class Faults(SmbTestCase):
         for path in self.leftovers() - self.before:
             shutil.rmtree(path)
 
-    def wait_for_bytes(self, count):
+    def wait_for_bytes(self, count, group="**"):
         """Until an upload of ours is that far."""
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
-            sizes = [p.stat().st_size for p in self.share.glob("nasmark-*/**/*") if p.is_file()]
+            sizes = [p.stat().st_size for p in self.share.glob(f"nasmark-*/{group}/*") if p.is_file()]
             if sizes and max(sizes) > count:
                 return
             time.sleep(0.01)
         self.fail("the upload does not start")
+
+    def test_what_never_ran_stays_in_its_row(self):
+        """A download that its upload kept from running never learned how the server flushes."""
+        process = self.start_bench("--trials", "2", workload="copy:1x400MB")
+        self.wait_for_bytes(1_000_000, group="g1")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, err)
+        self.assertIn("aborted", err)
+        tables = json.loads(out)["tables"]
+        rows = [list(row["phases"]) for table in tables for row in table["rows"]]
+        self.assertEqual(rows, [["upload", "download"]], out)
 
     def test_server_hangs_in_an_upload(self):
         process = self.start_bench()
