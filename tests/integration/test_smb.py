@@ -251,7 +251,8 @@ class Faults(SmbTestCase):
         """Until an upload of ours is that far."""
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
-            sizes = [p.stat().st_size for p in self.share.glob(f"nasmark-*/{group}/*") if p.is_file()]
+            sizes = [p.stat().st_size for p in self.share.glob(f"nasmark-*/{group}/*")
+                     if p.is_file()]
             if sizes and max(sizes) > count:
                 return
             time.sleep(0.01)
