@@ -67,9 +67,11 @@ struct nm_trial_record {
     const char *phase;
     int phase_index; /* order of the phases of the workload */
     bool phase_writes;
-    uint32_t round;       /* campaign round (--again), from 0 */
-    uint32_t pass;        /* from 1 */
-    uint32_t group_order; /* position in the shuffled pass */
+    uint32_t round;         /* campaign round (--again), from 0 */
+    uint32_t pass;          /* from 1 */
+    uint32_t group_order;   /* position in the shuffled pass */
+    int64_t earlier_trials; /* what up to this id is of the same cell and pass and was finished
+                               becomes void: the pass was cut off and this is it anew. 0 = none */
     enum nm_status status;
     enum nm_reason reason;
     const char *raw, *message; /* of the failure, or NULL */

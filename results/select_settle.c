@@ -243,10 +243,20 @@ static enum nm_cell_status status_without_number(const struct nm_cell *cell)
     return NM_CELL_MISSING;
 }
 
+/* Measured later in the same pass: it does not fail to be there. */
+static bool made_good(const struct nm_cell *cell, size_t index)
+{
+    for (size_t i = index + 1; i < cell->n_trials; i++)
+        if (cell->trials[i].status == NM_STATUS_OK &&
+            cell->trials[i].pass == cell->trials[index].pass)
+            return true;
+    return false;
+}
+
 static void derive(struct nm_cell *cell)
 {
     double log_bytes = 0, log_files = 0;
-    size_t n_bytes = 0, n_files = 0, n_other = 0;
+    size_t n_bytes = 0, n_files = 0, n_open = 0;
 
     cell->n_ok = cell->n_failed = 0;
     cell->bytes_per_s = cell->files_per_s = NAN;
@@ -256,7 +266,9 @@ static void derive(struct nm_cell *cell)
         double s = (double)trial->duration_ns / 1e9, rate = (double)trial->bytes / s;
 
         cell->n_failed += trial->status == NM_STATUS_FAILED;
-        n_other += trial->status == NM_STATUS_TOO_SHORT || trial->status == NM_STATUS_UNSUPPORTED;
+        n_open += (trial->status == NM_STATUS_FAILED || trial->status == NM_STATUS_TOO_SHORT ||
+                   trial->status == NM_STATUS_UNSUPPORTED) &&
+                  !made_good(cell, i);
         if (trial->status == NM_STATUS_VOID)
             continue;
         add_flags(cell, trial->flags);
@@ -278,9 +290,9 @@ static void derive(struct nm_cell *cell)
         cell->bytes_per_s = exp(log_bytes / (double)n_bytes);
     if (n_files)
         cell->files_per_s = exp(log_files / (double)n_files);
-    cell->status = !cell->n_ok                    ? status_without_number(cell)
-                   : cell->n_failed + n_other > 0 ? NM_CELL_PARTIAL
-                                                  : NM_CELL_OK;
+    cell->status = !cell->n_ok ? status_without_number(cell)
+                   : n_open    ? NM_CELL_PARTIAL
+                               : NM_CELL_OK;
 }
 
 int nm_rows_settle(struct nm_cell_rows *rows, const struct nm_select *select, struct nm_pool *pool,

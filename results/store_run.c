@@ -228,30 +228,31 @@ int nm_store_session_end(struct nm_store *store, int64_t session_id, const char 
                       nm_clock_utc_ns(), outcome, session_id);
 }
 
-int nm_store_count(struct nm_store *store, int64_t campaign_id, uint32_t round, int64_t volume_id,
-                   const char *protocol, const char *workload, const char *phase,
-                   uint32_t *ret_done, uint32_t *ret_failed, struct nm_error *err)
+int nm_store_passes(struct nm_store *store, int64_t campaign_id, uint32_t round, int64_t volume_id,
+                    const char *protocol, const char *workload, const char *phase, bool *ret_done,
+                    uint32_t n, struct nm_error *err)
 {
     sqlite3_stmt *statement;
     int r = nm_sql_query(
         store,
-        "SELECT count(*) FILTER (WHERE t.status IN ('ok', 'unsupported', 'na', 'too_short')),"
-        " count(*) FILTER (WHERE t.status='failed')"
-        " FROM cell c JOIN trial t ON t.cell_id=c.id AND t.void_why IS NULL"
+        "SELECT DISTINCT t.pass FROM cell c JOIN trial t ON t.cell_id=c.id AND t.void_why IS NULL"
         " WHERE c.campaign_id=? AND c.round=? AND c.volume_id=? AND c.protocol=?"
         " AND c.phase_id=(SELECT p.id FROM phase p JOIN workload w ON w.id=p.workload_id"
-        "  WHERE w.key=? AND p.name=?)",
-        &statement, err, "iuittt", campaign_id, (uint64_t)round, volume_id, protocol, workload,
-        phase);
+        "  WHERE w.key=? AND p.name=?)"
+        " AND t.status IN ('ok', 'unsupported', 'na', 'too_short') AND t.pass BETWEEN 1 AND ?",
+        &statement, err, "iuitttu", campaign_id, (uint64_t)round, volume_id, protocol, workload,
+        phase, (uint64_t)n);
 
     if (r == 0)
-        r = nm_sql_step(store, statement, err);
-    if (r < 0)
-        return r;
-    *ret_done = (uint32_t)sqlite3_column_int64(statement, 0);
-    *ret_failed = (uint32_t)sqlite3_column_int64(statement, 1);
-    sqlite3_reset(statement);
-    return 0;
+        memset(ret_done, 0, n * sizeof(*ret_done));
+    while (r >= 0 && (r = nm_sql_step(store, statement, err)) > 0)
+        ret_done[sqlite3_column_int64(statement, 0) - 1] = true;
+    return r;
+}
+
+int nm_store_last_trial(struct nm_store *store, int64_t *ret_trial_id, struct nm_error *err)
+{
+    return nm_sql_int(store, "SELECT coalesce(max(id), 0) FROM trial", ret_trial_id, err, "");
 }
 
 int nm_store_round(struct nm_store *store, int64_t campaign_id, uint32_t *ret_round,

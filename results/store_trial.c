@@ -4,6 +4,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "store_sql.h"
 
+#include "clock.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -181,6 +183,23 @@ static int age_firmware(struct nm_store *store, const struct nm_trial_record *tr
                       err, "iu", trial->campaign_id, trial->start_utc_ns);
 }
 
+/* One trial of a cell per pass. A group whose later phase was cut off (killed, failed) runs again
+ * as a whole, so its earlier phases have a trial already. */
+static int supersede(struct nm_store *store, const struct nm_trial_record *trial, int64_t cell_id,
+                     struct nm_error *err)
+{
+    if (!trial->earlier_trials ||
+        (trial->status != NM_STATUS_OK && trial->status != NM_STATUS_TOO_SHORT))
+        return 0;
+    return nm_sql_run(store,
+                      "UPDATE trial SET void_utc_ns=?5, void_why='the pass was not finished and"
+                      " was measured again in run '||(SELECT run FROM session WHERE id=?4)"
+                      " WHERE cell_id=?1 AND pass=?2 AND id<=?3 AND void_why IS NULL"
+                      " AND status IN ('ok', 'too_short')",
+                      err, "iuiiu", cell_id, (uint64_t)trial->pass, trial->earlier_trials,
+                      trial->session_id, nm_clock_utc_ns());
+}
+
 int nm_store_trial(struct nm_store *store, const struct nm_trial_record *trial,
                    int64_t *ret_trial_id, struct nm_error *err)
 {
@@ -194,6 +213,8 @@ int nm_store_trial(struct nm_store *store, const struct nm_trial_record *trial,
         r = store_cell(store, trial, key_id, &cell_id, err);
     if (r == 0)
         r = store_values(store, trial, cell_id, conditions_id, &id, err);
+    if (r == 0)
+        r = supersede(store, trial, cell_id, err);
     if (r == 0)
         r = store_metrics(store, id, trial->metrics, err);
     if (r == 0)

@@ -53,7 +53,7 @@ static const char *note_of(const struct nm_table_doc *doc, const struct nm_grid 
     for (size_t i = 0; i < cell->n_trials; i++)
         if (cell->trials[i].status == NM_STATUS_FAILED)
             reason = cell->trials[i].reason;
-    if (cell->status == NM_CELL_PARTIAL && !index--) {
+    if ((cell->status == NM_CELL_PARTIAL || (cell->n_ok && cell->n_failed)) && !index--) {
         int used = snprintf(out, NM_WORDS, nm_tr(doc->language, "n = %zu, failed: %zu"), cell->n_ok,
                             cell->n_failed);
 
@@ -62,7 +62,7 @@ static const char *note_of(const struct nm_table_doc *doc, const struct nm_grid 
                      nm_words_reason(doc->language, reason));
         return out;
     }
-    if (cell->status == NM_CELL_OK && cell->n_ok != grid->usual_n && !index--) {
+    if (cell->status == NM_CELL_OK && !cell->n_failed && cell->n_ok != grid->usual_n && !index--) {
         snprintf(out, NM_WORDS, "n = %zu", cell->n_ok);
         return out;
     }

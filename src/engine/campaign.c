@@ -22,7 +22,7 @@ struct state {
     const volatile sig_atomic_t *interrupted;
     uint64_t seed;
     size_t *order;           /* indices of groups, shuffled per pass */
-    uint32_t *done;          /* per group: passes stored (least over its phases) */
+    bool *done;              /* per group and pass: all its phases are stored */
     size_t n_planned, n_run; /* group executions */
     bool stop;
     char complained[32]; /* interface whose limits were said */
@@ -79,6 +79,8 @@ static int open_campaign(struct state *state, char run_id[16], struct nm_error *
     if (!r && state->campaign->options.again)
         run->round++;
     if (!r)
+        r = nm_store_last_trial(run->store, &run->earlier_trials, err);
+    if (!r)
         r = nm_store_session_begin(run->store, run->campaign_id, state->seed,
                                    plan->run.order == NM_ORDER_GROUPED ? "grouped" : "passes",
                                    canonical, NULL, &run->session_id, run_id, err);
@@ -129,56 +131,66 @@ static void describe_client(const struct nm_plan *plan, struct nm_conditions *se
             nm_conditions_set(set, pairs[i][0], "%s", pairs[i][1]);
 }
 
-/* How many passes of a group are stored: the least over its measured phases. */
-static int count_done(struct state *state, const struct nm_group *group, uint32_t *ret_done,
-                      struct nm_error *err)
+static bool *passes_of(const struct state *state, size_t index)
 {
+    return state->done + index * state->campaign->plan->run.trials;
+}
+
+/* Passes of a group that are still to run. */
+static uint32_t passes_left(const struct state *state, size_t index)
+{
+    uint32_t trials = state->campaign->plan->run.trials, left = 0;
+
+    for (uint32_t pass = 0; pass < trials; pass++)
+        left += !passes_of(state, index)[pass];
+    return left;
+}
+
+/* A pass of a group is done when each of its measured phases is stored. */
+static int find_done(struct state *state, size_t index, bool *scratch, struct nm_error *err)
+{
+    const struct nm_group *group = &state->campaign->groups[index];
     const struct nm_workload *workload = group->workload->workload;
+    uint32_t trials = state->campaign->plan->run.trials;
     const struct nm_phase *phases;
     size_t n = workload->ops->phases(workload, &phases);
-    uint32_t least = UINT32_MAX;
+    bool *done = passes_of(state, index);
 
+    memset(done, true, trials * sizeof(*done));
     for (size_t i = 0; i < n; i++) {
-        uint32_t done, failed;
-
         if (phases[i].role != NM_PHASE_MEASURED)
             continue;
-        int r = nm_store_count(state->run.store, state->run.campaign_id, state->run.round,
-                               group->target->volume_id, nm_protocol_name(group->target->protocol),
-                               group->workload->key, phases[i].name, &done, &failed, err);
+        int r = nm_store_passes(state->run.store, state->run.campaign_id, state->run.round,
+                                group->target->volume_id, nm_protocol_name(group->target->protocol),
+                                group->workload->key, phases[i].name, scratch, trials, err);
 
         if (r < 0)
             return r;
-        if (done < least)
-            least = done;
+        for (uint32_t pass = 0; pass < trials; pass++)
+            done[pass] &= scratch[pass];
     }
-    *ret_done = least == UINT32_MAX ? 0 : least;
     return 0;
 }
 
-static int count_all(struct state *state, struct nm_error *err)
+static int find_all_done(struct state *state, struct nm_error *err)
 {
-    uint32_t trials = state->campaign->plan->run.trials;
+    bool *scratch = calloc(state->campaign->plan->run.trials, sizeof(*scratch));
+    int r = scratch ? 0 : nm_error_errno(err, -ENOMEM, "out of memory");
 
-    for (size_t i = 0; i < state->campaign->n_groups; i++) {
-        int r = count_done(state, &state->campaign->groups[i], &state->done[i], err);
-
-        if (r < 0)
-            return r;
+    for (size_t i = 0; i < state->campaign->n_groups && !r; i++) {
+        r = find_done(state, i, scratch, err);
         /* A cell without URL is stated once, not once per pass. */
-        if (!state->campaign->groups[i].target->applicable)
-            continue;
-        if (state->done[i] < trials)
-            state->n_planned += trials - state->done[i];
+        if (!r && state->campaign->groups[i].target->applicable)
+            state->n_planned += passes_left(state, i);
     }
-    return 0;
+    free(scratch);
+    return r;
 }
 
 static bool target_needed(const struct state *state, const struct nm_target *target)
 {
     for (size_t i = 0; i < state->campaign->n_groups; i++)
-        if (state->campaign->groups[i].target == target &&
-            state->done[i] < state->campaign->plan->run.trials)
+        if (state->campaign->groups[i].target == target && passes_left(state, i))
             return true;
     return false;
 }
@@ -294,11 +306,11 @@ static int step(struct state *state, size_t index, struct nm_group_place place,
     int r;
 
     if (!target->applicable)
-        return state->done[index] || place.pass > 1
+        return place.pass > 1
                    ? 0
                    : nm_group_store_unrun(&state->run, group, place, NM_STATUS_NA, NULL, err);
     if (target->probe_result < 0) {
-        if (place.pass > state->done[index] + 1)
+        if (memchr(passes_of(state, index), false, place.pass - 1))
             return 0; /* said once per session is enough */
         r = nm_group_store_unrun(&state->run, group, place, unreachable_status(state, target),
                                  &target->probe_error, err);
@@ -335,7 +347,7 @@ static int run_passes(struct state *state, struct nm_error *err)
             size_t at = grouped ? a : b, index = state->order[at];
             uint32_t pass = (uint32_t)(grouped ? b : a) + 1;
 
-            if (state->done[index] < pass)
+            if (!passes_of(state, index)[pass - 1])
                 r = step(state, index, (struct nm_group_place){.pass = pass, .order = (uint32_t)at},
                          err);
         }
@@ -405,7 +417,7 @@ static int execute(struct state *state, struct nm_campaign_result *result, struc
     if (!r)
         r = open_targets(state, result->run_id, err);
     if (!r)
-        r = count_all(state, err);
+        r = find_all_done(state, err);
     if (r < 0)
         return r;
     state->view->on_begin(state->view->context, result->run_id, state->campaign->n_groups,
@@ -437,7 +449,7 @@ int nm_campaign_run(struct nm_campaign *campaign, struct nm_store *store,
         .interrupted = given->interrupted,
         .seed = campaign->plan->run.seed ? campaign->plan->run.seed : random_u64() >> 1,
         .order = calloc(campaign->n_groups, sizeof(size_t)),
-        .done = calloc(campaign->n_groups, sizeof(uint32_t)),
+        .done = calloc(campaign->n_groups * campaign->plan->run.trials, sizeof(bool)),
         .run = {.plan = campaign->plan,
                 .runner = &runner,
                 .store = store,

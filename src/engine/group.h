@@ -22,8 +22,9 @@ struct nm_run {
     struct nm_runner *runner;
     struct nm_store *store;
     int64_t campaign_id, session_id;
-    const char *run_id; /* of the session */
-    uint64_t seed;      /* of the order of the groups */
+    int64_t earlier_trials; /* last trial stored before this session */
+    const char *run_id;     /* of the session */
+    uint64_t seed;          /* of the order of the groups */
     uint32_t round;
     uint64_t origin;             /* of the test data, random */
     uint64_t next_group;         /* counts executed groups: their data never repeat */

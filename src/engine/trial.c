@@ -192,6 +192,7 @@ int nm_trial_store(struct nm_run *run, const struct nm_group *group, struct nm_g
         .round = run->round,
         .pass = place.pass,
         .group_order = place.order,
+        .earlier_trials = run->earlier_trials,
         .status = status_of(result),
         .start_utc_ns = nm_clock_utc_ns(),
         .streams = context ? context->streams : 1,

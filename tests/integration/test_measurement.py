@@ -310,12 +310,12 @@ class Ending(harness.TestCase):
             now = self.trials()
             self.assertGreater(now, stored)
             stored = now
-        # The campaign goes on where it stopped: no pass is measured twice. (An upload is, when its
-        # download was cut off: the files were gone.)
+        # The campaign goes on where it stopped: no pass counts twice. (An upload whose download was
+        # cut off is measured again, the files were gone: the first one is void.)
         with sqlite3.connect(self.db) as db:
             doubles = db.execute(
                 "SELECT count(*) FROM (SELECT t.cell_id FROM trial t JOIN cell c ON c.id=t.cell_id"
-                " JOIN phase p ON p.id=c.phase_id WHERE t.status='ok' AND p.name='download'"
+                " JOIN phase p ON p.id=c.phase_id WHERE t.status='ok' AND t.void_why IS NULL"
                 " GROUP BY t.cell_id, t.pass HAVING count(*) > 1)"
             ).fetchone()[0]
         self.assertEqual(doubles, 0)

@@ -244,6 +244,26 @@ static void test_select_shows_geometric_mean_and_what_failed(void **state)
     nm_store_close(store);
 }
 
+static void test_select_a_pass_measured_later_is_not_missing(void **state)
+{
+    struct place *place = *state;
+    struct nm_store *store = open_store(place->db);
+    struct nm_cells *cells;
+
+    put(store, (struct step){.status = NM_STATUS_FAILED}, NULL);
+    put(store, (struct step){0}, NULL);
+    cells = cells_of(store, "");
+    assert_int_equal(cells->items[0].status, NM_CELL_OK);
+    assert_int_equal(cells->items[0].n_ok, 1);
+    assert_int_equal(cells->items[0].n_failed, 1); /* it is said nevertheless */
+    nm_cells_free(cells);
+    put(store, (struct step){.status = NM_STATUS_FAILED}, NULL);
+    cells = cells_of(store, "");
+    assert_int_equal(cells->items[0].status, NM_CELL_PARTIAL);
+    nm_cells_free(cells);
+    nm_store_close(store);
+}
+
 static void test_select_has_no_number_without_a_success(void **state)
 {
     static const struct {
@@ -347,6 +367,7 @@ int main(void)
         TEST(test_select_takes_the_newest_firmware_campaign_and_round),
         TEST(test_select_filters_by_time_source_and_names),
         TEST(test_select_shows_geometric_mean_and_what_failed),
+        TEST(test_select_a_pass_measured_later_is_not_missing),
         TEST(test_select_has_no_number_without_a_success),
         TEST(test_select_never_pools_other_conditions),
         TEST(test_select_reads_metrics_and_bins),
