@@ -89,10 +89,13 @@ static const char *metric_text(const struct nm_table_doc *doc, const struct head
             *point = sign;
         return out;
     }
-    nm_units_format_rate(headline->value, doc->style->digits, sign, out, NM_WORDS);
+    if (!strchr(headline->unit, '/') && headline->value == floor(headline->value))
+        snprintf(out, NM_WORDS, "%.0f", headline->value); /* something counted */
+    else
+        nm_units_format_rate(headline->value, doc->style->digits, sign, out, NM_WORDS);
     if (!strcmp(headline->unit, "1/s"))
         snprintf(out + strlen(out), NM_WORDS - strlen(out), "/s");
-    else if (*headline->unit)
+    else if (*headline->unit && strcmp(headline->unit, "1") != 0)
         snprintf(out + strlen(out), NM_WORDS - strlen(out), " %s", headline->unit);
     return out;
 }

@@ -233,11 +233,24 @@ static void on_progress(void *context, const struct nm_job_progress *now)
     p->drawn = true;
 }
 
+/* "47.3 MB/s"; where bytes are not the result, its first metric: "players 12". */
+static const char *result_text(const struct nm_trial_record *trial, char *out, size_t size)
+{
+    const struct nm_metric *first = trial->metrics ? trial->metrics->items : NULL;
+    char number[40];
+
+    if (trial->bytes || !first || !trial->metrics->count)
+        return rate_text((double)trial->bytes * 1e9 / (double)trial->duration_ns, out, size);
+    snprintf(out, size, "%s %s", first->name,
+             nm_units_format_double(first->value, 4, number, sizeof(number)));
+    return out;
+}
+
 static void on_trial(void *context, const struct nm_trial_record *trial,
                      const struct nm_volume *volume)
 {
     struct nm_progress *p = context;
-    char rate[40], time[24];
+    char result[80], time[24];
 
     if (p->quiet)
         return;
@@ -246,10 +259,8 @@ static void on_trial(void *context, const struct nm_trial_record *trial,
     fprintf(stderr, "%s %s %s %s, pass %" PRIu32 ": ", volume->name, trial->protocol,
             trial->workload, trial->phase, trial->pass);
     if (trial->status == NM_STATUS_OK)
-        fprintf(
-            stderr, "%s in %s\n",
-            rate_text((double)trial->bytes * 1e9 / (double)trial->duration_ns, rate, sizeof(rate)),
-            nm_units_format_duration(trial->duration_ns, time, sizeof(time)));
+        fprintf(stderr, "%s in %s\n", result_text(trial, result, sizeof(result)),
+                nm_units_format_duration(trial->duration_ns, time, sizeof(time)));
     else if (trial->status == NM_STATUS_NA)
         fputs("not applicable, the volume has no URL for it\n", stderr);
     else

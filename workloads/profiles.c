@@ -102,6 +102,18 @@ static const struct nm_profile_item cdm9_items[] = {
 };
 PROFILE(cdm9, "cdm9", "access", "CrystalDiskMark 9: as 8, 3 runs");
 
+static const struct nm_profile_item hd_items[] = {{"bitrate", "8Mbit"}};
+PROFILE(hd, "hd", "video", "films of 8 Mbit/s (HD): how many play at once");
+
+static const struct nm_profile_item bluray_items[] = {{"bitrate", "40Mbit"}};
+PROFILE(bluray, "bluray", "video", "films of 40 Mbit/s (Blu-ray): how many play at once");
+
+static const struct nm_profile_item uhd_items[] = {{"bitrate", "100Mbit"}};
+PROFILE(uhd, "uhd", "video", "films of 100 Mbit/s (UHD): how many play at once");
+
+static const struct nm_profile_item jellyfish200_items[] = {{"bitrate", "200Mbit"}};
+PROFILE(jellyfish200, "jellyfish200", "video", "films of 200 Mbit/s: how many play at once");
+
 const struct nm_profile *const nm_profile_table[] = {
-    &atto2, &atto4, &cdm3, &cdm8, &cdm8_nvme, &cdm9, NULL,
+    &atto2, &atto4, &cdm3, &cdm8, &cdm8_nvme, &cdm9, &hd, &bluray, &uhd, &jellyfish200, NULL,
 };

@@ -4,9 +4,14 @@
 #include "workload.h"
 
 extern const struct nm_workload_ops nm_workload_copy, nm_workload_sequential, nm_workload_access,
-    nm_workload_random, nm_workload_mixed;
+    nm_workload_random, nm_workload_mixed, nm_workload_video;
 
 const struct nm_workload_ops *const nm_workload_table[] = {
-    &nm_workload_copy,  &nm_workload_sequential, &nm_workload_random,
-    &nm_workload_mixed, &nm_workload_access,     NULL,
+    &nm_workload_copy,
+    &nm_workload_sequential,
+    &nm_workload_random,
+    &nm_workload_mixed,
+    &nm_workload_access,
+    &nm_workload_video,
+    NULL,
 };

@@ -103,7 +103,9 @@ static bool has(const struct nm_conditions *conditions, const char *name, const 
 static double *rates_of(const struct nm_flag_input *input, size_t *ret_n, uint64_t *ret_bin_ns)
 {
     uint64_t target_ns = input->duration_ns >= 8 * NM_NS_PER_S ? NM_NS_PER_S : input->bin_ns;
-    double *rates = input->n_bins ? calloc(input->n_bins, sizeof(*rates)) : NULL;
+    /* Where bytes are not the result, neither is their rate. */
+    bool counts = input->n_bins && input->bytes;
+    double *rates = counts ? calloc(input->n_bins, sizeof(*rates)) : NULL;
 
     *ret_n = 0;
     *ret_bin_ns = target_ns;

@@ -160,7 +160,8 @@ static int prepare(struct scene *scene, struct nm_error *err)
     bool files = scene->backend->traits & NM_TRAIT_FILES;
     int r = check_space(scene, err);
 
-    if (!r && writes_anything(scene)) {
+    /* Files on a device need it to be ours even for reading: they are made first. */
+    if (!r && (writes_anything(scene) || (files && scene->backend->claim))) {
         r = nm_target_claim(target, runner, scene->backend, files ? NM_CLAIM_FILES : NM_CLAIM_RAW,
                             err);
         if (!r && scene->on_blocks)
