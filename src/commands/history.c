@@ -3,12 +3,10 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "../../results/series.h"
 
-#include "command.h"
+#include "stored.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define MARGIN 0.05
 
@@ -18,36 +16,6 @@ static const struct nm_arg args[] = {
      .metavar = "M",
      .help = "what is shown (default: bytes_per_s, else the first metric of the workload)"},
 };
-
-static bool names_versions(const struct nm_arguments *arguments)
-{
-    static const char *const keys[] = {"firmware=", "campaign=", "run="};
-
-    for (size_t i = 0; i < arguments->n_words; i++)
-        for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
-            if (!strncmp(arguments->words[i], keys[k], strlen(keys[k])))
-                return true;
-    return false;
-}
-
-/* Every version, unless some were named. */
-static int select_versions(const struct nm_arguments *arguments, struct nm_select **ret_select,
-                           struct nm_error *err)
-{
-    const char **words = calloc(arguments->n_words + 1, sizeof(*words));
-    size_t n = 0;
-    int r;
-
-    if (!words)
-        return nm_error_errno(err, -ENOMEM, "history: out of memory");
-    for (; n < arguments->n_words; n++)
-        words[n] = arguments->words[n];
-    if (!names_versions(arguments))
-        words[n++] = "firmware=*";
-    r = nm_select_parse(words, n, ret_select, err);
-    free(words);
-    return r;
-}
 
 static int print(const struct nm_arguments *arguments, const struct nm_series_set *set,
                  struct nm_error *err)
@@ -68,17 +36,12 @@ static int print(const struct nm_arguments *arguments, const struct nm_series_se
 
 static int run(const struct nm_arguments *arguments)
 {
-    struct nm_select *select = NULL;
     struct nm_series_set *set = NULL;
     struct nm_cells *cells = NULL;
     struct nm_store *store = NULL;
     struct nm_error err = {0};
-    int r = select_versions(arguments, &select, &err);
+    int r = nm_stored_versions(arguments, true, &store, &cells, &err);
 
-    if (r == 0)
-        r = nm_store_open(arguments->db, NM_STORE_READ, &store, &err);
-    if (r == 0)
-        r = nm_select_cells(store, select, &cells, &err);
     if (r == 0)
         r = nm_series_new(cells, nm_arguments_get(arguments, "metric"), MARGIN, &set, &err);
     if (r == 0 && !set->count)
@@ -91,7 +54,6 @@ static int run(const struct nm_arguments *arguments)
         nm_complain("%s", err.text);
     nm_series_free(set);
     nm_cells_free(cells);
-    nm_select_free(select);
     nm_store_close(store);
     return r < 0 ? NM_EXIT_USAGE : NM_EXIT_OK;
 }

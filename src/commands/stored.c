@@ -53,6 +53,50 @@ int nm_stored_cells(const struct nm_arguments *arguments, bool metrics, struct n
     return 0;
 }
 
+static bool names_versions(const struct nm_arguments *arguments)
+{
+    static const char *const keys[] = {"firmware=", "campaign=", "run="};
+
+    for (size_t i = 0; i < arguments->n_words; i++)
+        for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
+            if (!strncmp(arguments->words[i], keys[k], strlen(keys[k])))
+                return true;
+    return false;
+}
+
+int nm_stored_versions(const struct nm_arguments *arguments, bool all_versions,
+                       struct nm_store **ret_store, struct nm_cells **ret_cells,
+                       struct nm_error *err)
+{
+    const char **words = calloc(arguments->n_words + 1, sizeof(*words));
+    struct nm_arguments more = *arguments;
+    int r;
+
+    if (!words)
+        return nm_error_errno(err, -ENOMEM, "reading the store: out of memory");
+    for (size_t i = 0; i < arguments->n_words; i++)
+        words[i] = arguments->words[i];
+    more.words = words;
+    if (all_versions && !names_versions(arguments))
+        words[more.n_words++] = "firmware=*";
+    r = nm_stored_cells(&more, true, ret_store, ret_cells, err);
+    free(words);
+    return r;
+}
+
+int nm_stored_language(const struct nm_arguments *arguments, const struct nm_language **ret,
+                       struct nm_error *err)
+{
+    const char *name = nm_arguments_get(arguments, "lang");
+    const struct nm_language *language = name ? nm_language_find(name) : nm_language_of_user();
+
+    if (!language)
+        return nm_error_set(err, -EINVAL, NM_REASON_INTERNAL,
+                            "there is no language '%s'; languages: en pl ru ja", name);
+    *ret = language;
+    return 0;
+}
+
 int nm_stored_fail(const struct nm_error *err)
 {
     nm_complain("%s", err->text);

@@ -6,6 +6,7 @@
 
 #include "../../results/select.h"
 #include "command.h"
+#include "language.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -17,6 +18,15 @@ int nm_stored_open(const struct nm_arguments *arguments, enum nm_store_mode mode
 /* Cells that the words select; complains when there is none. The store stays open. */
 int nm_stored_cells(const struct nm_arguments *arguments, bool metrics, struct nm_store **ret_store,
                     struct nm_cells **ret_cells, struct nm_error *err) NM_MUST_CHECK;
+
+/* The same with metrics; `all_versions`: of every firmware version, unless some are named. */
+int nm_stored_versions(const struct nm_arguments *arguments, bool all_versions,
+                       struct nm_store **ret_store, struct nm_cells **ret_cells,
+                       struct nm_error *err) NM_MUST_CHECK;
+
+/* Language of --lang, else of the user. */
+int nm_stored_language(const struct nm_arguments *arguments, const struct nm_language **ret,
+                       struct nm_error *err) NM_MUST_CHECK;
 
 /* Complains and returns the exit code for an error. */
 int nm_stored_fail(const struct nm_error *err);

@@ -78,8 +78,7 @@ double nm_link_payload_per_s(double mbit, double mtu_bytes)
     return mbit * 1e6 / 8 * (mtu_bytes - HEADER_BYTES) / (mtu_bytes + FRAME_BYTES);
 }
 
-/* Bytes per second the link carries, 0 = unknown (virtual interface, local target). */
-static double link_rate(const struct nm_conditions *conditions)
+double nm_link_rate(const struct nm_conditions *conditions)
 {
     const char *speed = nm_conditions_get(conditions, "client.link_mbit");
     const char *mtu = nm_conditions_get(conditions, "client.mtu");
@@ -138,7 +137,7 @@ static void judge_course(const struct nm_flag_input *input, bool on[FLAGS])
 void nm_flags_judge(const struct nm_flag_input *input, char *out, size_t size)
 {
     double rate = input->duration_ns ? (double)input->bytes * 1e9 / (double)input->duration_ns : 0;
-    double link = input->network ? link_rate(input->conditions) : 0;
+    double link = input->network ? nm_link_rate(input->conditions) : 0;
     bool small =
         input->nas_ram_bytes && input->working_set_bytes < RAM_FACTOR * input->nas_ram_bytes;
     /* A command that drops the caches of the NAS is what `prepare` is for. */

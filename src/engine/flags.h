@@ -37,5 +37,7 @@ const char *nm_flag_legend(const char *word);
 /* Payload that a link of mbit carries over TCP at this MTU, bytes per second: Ethernet preamble,
  * gap and checksum, IPv4 and TCP headers with time stamps. */
 double nm_link_payload_per_s(double mbit, double mtu_bytes);
+/* The same for the link that the conditions name; 0 = unknown (virtual interface, local target). */
+double nm_link_rate(const struct nm_conditions *conditions);
 
 #endif
