@@ -2,9 +2,8 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "measure.h"
+#include "sets.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 static const struct nm_arg args[] = {
@@ -35,51 +34,34 @@ static const struct nm_arg args[] = {
      .help = "print cells, bytes to move, estimated time and space; touch nothing"},
 };
 
-/* Options that are shorthand for a key of [run]. */
-static const char *const shorthand[] = {"trials", "streams", "depth"};
-#define N_SHORTHAND (sizeof(shorthand) / sizeof(shorthand[0]))
-
 static int run(const struct nm_arguments *arguments)
 {
     struct nm_campaign_options options = {.single = true,
                                           .again = nm_arguments_get(arguments, "again")};
-    size_t n_sets, n_workloads, n_own = 0;
-    const char *const *given = nm_arguments_all(arguments, "set", &n_sets);
+    static const char *const shorthand[] = {"trials", "streams", "depth", NULL};
+    size_t n_workloads;
     const char *const *workloads = nm_arguments_all(arguments, "workload", &n_workloads);
-    const char **sets = calloc(n_sets + N_SHORTHAND, sizeof(*sets));
-    char *own[N_SHORTHAND] = {NULL}, *warnings = NULL;
     struct nm_vault *vault = NULL;
     struct nm_plan *plan = NULL;
+    struct nm_sets sets = {0};
     struct nm_error err = {0};
-    int code, r = sets ? 0 : nm_error_errno(&err, -ENOMEM, "out of memory");
+    char *warnings = NULL;
+    int code, r = nm_sets_collect(arguments, shorthand, &sets, &err);
 
-    for (size_t i = 0; i < n_sets && !r; i++)
-        sets[i] = given[i];
-    for (size_t i = 0; i < N_SHORTHAND && !r; i++) {
-        const char *value = nm_arguments_get(arguments, shorthand[i]);
-
-        if (!value)
-            continue;
-        if (asprintf(&own[n_own], "run.%s=%s", shorthand[i], value) < 0)
-            r = nm_error_errno(&err, -ENOMEM, "out of memory");
-        else
-            sets[n_sets++] = own[n_own++];
-    }
     if (!r)
         r = nm_vault_open(arguments->credentials, &vault, &err);
     if (!r)
-        r = nm_plan_from_url(arguments->words[0], workloads, n_workloads, sets, n_sets, vault,
-                             &plan, &warnings, &err);
+        r = nm_plan_from_url(arguments->words[0], workloads, n_workloads,
+                             (const char *const *)sets.items, sets.count, vault, &plan, &warnings,
+                             &err);
     nm_warn(warnings);
     code = r < 0 ? nm_measure_fail(&err)
                  : nm_measure(arguments, plan, vault, &options,
                               nm_arguments_get(arguments, "dry-run"));
     nm_plan_free(plan);
     nm_vault_free(vault);
+    nm_sets_done(&sets);
     free(warnings);
-    for (size_t i = 0; i < n_own; i++)
-        free(own[i]);
-    free(sets);
     return code;
 }
 

@@ -2,9 +2,9 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "measure.h"
+#include "sets.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 static const struct nm_arg args[] = {
@@ -43,28 +43,20 @@ static int run(const struct nm_arguments *arguments)
         .resume = nm_arguments_get(arguments, "resume"),
         .again = nm_arguments_get(arguments, "again"),
     };
-    size_t n_sets;
-    const char *const *given = nm_arguments_all(arguments, "set", &n_sets);
-    const char *trials = nm_arguments_get(arguments, "trials");
-    const char **sets = calloc(n_sets + 1, sizeof(*sets));
-    char *warnings = NULL, *trials_set = NULL;
+    static const char *const shorthand[] = {"trials", NULL};
     struct nm_vault *vault = NULL;
     struct nm_plan *plan = NULL;
+    struct nm_sets sets = {0};
     struct nm_error err = {0};
-    int code, r = -ENOMEM;
+    char *warnings = NULL;
+    int code, r = nm_sets_collect(arguments, shorthand, &sets, &err);
 
     options.volumes = nm_arguments_all(arguments, "volume", &options.n_volumes);
-    if (!sets || (trials && asprintf(&trials_set, "run.trials=%s", trials) < 0)) {
-        code = nm_measure_fail(&(struct nm_error){.text = "out of memory"});
-        goto out;
-    }
-    for (size_t i = 0; i < n_sets; i++)
-        sets[i] = given[i];
-    if (trials)
-        sets[n_sets++] = trials_set;
-    r = nm_vault_open(arguments->credentials, &vault, &err);
     if (!r)
-        r = nm_plan_load(arguments->words[0], sets, n_sets, vault, &plan, &warnings, &err);
+        r = nm_vault_open(arguments->credentials, &vault, &err);
+    if (!r)
+        r = nm_plan_load(arguments->words[0], (const char *const *)sets.items, sets.count, vault,
+                         &plan, &warnings, &err);
     nm_warn(warnings);
     if (!r && options.resume && options.again)
         r = nm_error_set(
@@ -73,13 +65,10 @@ static int run(const struct nm_arguments *arguments)
     code = r < 0 ? nm_measure_fail(&err)
                  : nm_measure(arguments, plan, vault, &options,
                               nm_arguments_get(arguments, "dry-run"));
-
-out:
     nm_plan_free(plan);
     nm_vault_free(vault);
+    nm_sets_done(&sets);
     free(warnings);
-    free(trials_set);
-    free(sets);
     return code;
 }
 
