@@ -13,22 +13,24 @@ static void element(FILE *out, const char *open, const char *text, const char *c
 }
 
 static void write_field(const struct nm_table_doc *doc, const struct nm_grid *grid, size_t row,
-                        size_t column, FILE *out)
+                        size_t field, FILE *out)
 {
+    size_t column = grid->fields[field].column;
     const struct nm_cell *cell = nm_grid_cell(grid, row, column);
-    bool best = nm_words_is_best(doc, grid, row, column);
+    bool is_main = nm_field_is_main(grid, field);
+    bool best = is_main && nm_words_is_best(doc, grid, row, column);
     char text[NM_WORDS];
 
-    if (!nm_words_is_number(cell))
+    if (!nm_words_is_number(cell) || !*nm_field_text(doc, grid, row, field, text))
         fprintf(out, "<td class=\"%s\"",
                 cell ? nm_cell_status_name(cell->status) : nm_cell_status_name(NM_CELL_MISSING));
     else
         fprintf(out, "<td class=\"number\" title=\"n = %zu%s%s\"", cell->n_ok,
                 *nm_words_spread(doc, cell, text) ? ", " : "", text);
     fputs(best ? "><b>" : ">", out);
-    nm_escape_html(out, nm_words_value(doc, cell, text));
+    nm_escape_html(out, nm_field_text(doc, grid, row, field, text));
     fputs(best ? "</b>" : "", out);
-    if (*nm_notes_marks(doc, grid, cell, text))
+    if (is_main && *nm_notes_marks(doc, grid, cell, text))
         fprintf(out, "<sup>%s</sup>", text);
     fputs("</td>", out);
 }
@@ -57,13 +59,14 @@ static void write_table(const struct nm_table_doc *doc, const struct nm_grid *gr
     element(out, "", nm_words_subtitle(doc, grid, text), "");
     if (grid->variant)
         element(out, "<br>", grid->variant, "");
-    element(out, "</caption>\n<thead><tr><th scope=\"col\">", nm_words_rows(doc, grid), "</th>");
-    for (size_t k = 0; k < grid->n_columns; k++)
-        element(out, "<th scope=\"col\">", nm_words_column(doc, grid, k), "</th>");
+    element(out, "</caption>\n<thead><tr><th scope=\"col\">", nm_words_rows(doc, grid, text),
+            "</th>");
+    for (size_t k = 0; k < grid->n_fields; k++)
+        element(out, "<th scope=\"col\">", nm_field_title(doc, grid, k, text), "</th>");
     fputs("</tr></thead>\n<tbody>\n", out);
     for (size_t row = 0; row < grid->n_rows; row++) {
         element(out, "<tr><th scope=\"row\">", nm_words_row(doc, grid, row, text), "</th>");
-        for (size_t k = 0; k < grid->n_columns; k++)
+        for (size_t k = 0; k < grid->n_fields; k++)
             write_field(doc, grid, row, k, out);
         fputs("</tr>\n", out);
     }

@@ -6,16 +6,18 @@
 #include "escape.h"
 
 static void write_field(const struct nm_table_doc *doc, const struct nm_grid *grid, size_t row,
-                        size_t column, FILE *out)
+                        size_t field, FILE *out)
 {
+    size_t column = grid->fields[field].column;
     const struct nm_cell *cell = nm_grid_cell(grid, row, column);
-    const char *bold = nm_words_is_best(doc, grid, row, column) ? "**" : "";
+    bool is_main = nm_field_is_main(grid, field);
+    const char *bold = is_main && nm_words_is_best(doc, grid, row, column) ? "**" : "";
     char text[NM_WORDS];
 
     fputs(bold, out);
-    nm_escape_md(out, nm_words_value(doc, cell, text));
+    nm_escape_md(out, nm_field_text(doc, grid, row, field, text));
     fputs(bold, out);
-    if (*nm_notes_marks(doc, grid, cell, text))
+    if (is_main && *nm_notes_marks(doc, grid, cell, text))
         fprintf(out, " (%s)", text);
 }
 
@@ -23,21 +25,23 @@ static void write_table(const struct nm_table_doc *doc, const struct nm_grid *gr
 {
     char text[NM_WORDS];
 
-    fprintf(out, "| %s |", nm_words_rows(doc, grid));
-    for (size_t k = 0; k < grid->n_columns; k++) {
+    fputs("| ", out);
+    nm_escape_md(out, nm_words_rows(doc, grid, text));
+    fputs(" |", out);
+    for (size_t k = 0; k < grid->n_fields; k++) {
         putc(' ', out);
-        nm_escape_md(out, nm_words_column(doc, grid, k));
+        nm_escape_md(out, nm_field_title(doc, grid, k, text));
         fputs(" |", out);
     }
     fputs("\n|:---|", out);
-    for (size_t k = 0; k < grid->n_columns; k++)
+    for (size_t k = 0; k < grid->n_fields; k++)
         fputs("---:|", out);
     putc('\n', out);
     for (size_t row = 0; row < grid->n_rows; row++) {
         fputs("| ", out);
         nm_escape_md(out, nm_words_row(doc, grid, row, text));
         fputs(" |", out);
-        for (size_t k = 0; k < grid->n_columns; k++) {
+        for (size_t k = 0; k < grid->n_fields; k++) {
             putc(' ', out);
             write_field(doc, grid, row, k, out);
             fputs(" |", out);

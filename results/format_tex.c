@@ -13,14 +13,17 @@ static void element(FILE *out, const char *open, const char *text, const char *c
 }
 
 static void write_field(const struct nm_table_doc *doc, const struct nm_grid *grid, size_t row,
-                        size_t column, FILE *out)
+                        size_t field, FILE *out)
 {
+    size_t column = grid->fields[field].column;
     const struct nm_cell *cell = nm_grid_cell(grid, row, column);
-    bool best = nm_words_is_best(doc, grid, row, column);
+    bool is_main = nm_field_is_main(grid, field);
+    bool best = is_main && nm_words_is_best(doc, grid, row, column);
     char text[NM_WORDS];
 
-    element(out, best ? " & \\textbf{" : " & ", nm_words_value(doc, cell, text), best ? "}" : "");
-    if (*nm_notes_marks(doc, grid, cell, text))
+    element(out, best ? " & \\textbf{" : " & ", nm_field_text(doc, grid, row, field, text),
+            best ? "}" : "");
+    if (is_main && *nm_notes_marks(doc, grid, cell, text))
         fprintf(out, "\\textsuperscript{%s}", text);
 }
 
@@ -51,16 +54,16 @@ static void write_table(const struct nm_table_doc *doc, const struct nm_grid *gr
     if (grid->variant)
         element(out, " (", grid->variant, ")");
     fputs("}\n\\begin{tabular}{l", out);
-    for (size_t k = 0; k < grid->n_columns; k++)
+    for (size_t k = 0; k < grid->n_fields; k++)
         putc('r', out);
-    element(out, "}\n\\toprule\n", nm_words_rows(doc, grid), "");
-    for (size_t k = 0; k < grid->n_columns; k++)
-        element(out, " & ", nm_words_column(doc, grid, k), "");
+    element(out, "}\n\\toprule\n", nm_words_rows(doc, grid, text), "");
+    for (size_t k = 0; k < grid->n_fields; k++)
+        element(out, " & ", nm_field_title(doc, grid, k, text), "");
     fputs(" \\\\\n\\midrule\n", out);
     for (size_t row = 0; row < grid->n_rows; row++) {
         /* A row that begins with [ would be taken for the argument of the \\ before it. */
         element(out, "{}", nm_words_row(doc, grid, row, text), "");
-        for (size_t k = 0; k < grid->n_columns; k++)
+        for (size_t k = 0; k < grid->n_fields; k++)
             write_field(doc, grid, row, k, out);
         fputs(" \\\\\n", out);
     }

@@ -45,15 +45,18 @@ struct field {
 };
 
 static void read_field(const struct nm_table_doc *doc, const struct nm_grid *grid, size_t row,
-                       size_t column, struct field *ret)
+                       size_t field, struct field *ret)
 {
-    const struct nm_cell *cell = nm_grid_cell(grid, row, column);
-    char value[NM_WORDS], spread[NM_WORDS], marks[NM_WORDS];
+    const struct nm_cell *cell = nm_grid_cell(grid, row, grid->fields[field].column);
+    char value[NM_WORDS], spread[NM_WORDS] = "", marks[NM_WORDS] = "";
+    bool is_main = nm_field_is_main(grid, field);
 
-    ret->best = nm_words_is_best(doc, grid, row, column);
-    nm_words_value(doc, cell, value);
-    nm_words_spread(doc, cell, spread);
-    nm_notes_marks(doc, grid, cell, marks);
+    ret->best = is_main && nm_words_is_best(doc, grid, row, grid->fields[field].column);
+    nm_field_text(doc, grid, row, field, value);
+    if (is_main)
+        nm_notes_marks(doc, grid, cell, marks);
+    if (grid->fields[field].part == NM_FIELD_RATE)
+        nm_words_spread(doc, cell, spread);
     snprintf(ret->value, sizeof(ret->value), "%s%s", ret->best && !doc->style->color ? "*" : "",
              value);
     snprintf(ret->tail, sizeof(ret->tail), "%s%.40s%s%.40s%s", *spread ? " " : "", spread,
@@ -64,56 +67,65 @@ struct widths {
     size_t label, value[NM_PHASES_MAX], tail[NM_PHASES_MAX];
 };
 
-static void measure(const struct nm_table_doc *doc, const struct nm_grid *grid, size_t n_columns,
+static void measure(const struct nm_table_doc *doc, const struct nm_grid *grid, size_t n_fields,
                     struct widths *widths)
 {
     char label[NM_WORDS];
     struct field field;
 
     memset(widths, 0, sizeof(*widths));
+    if (grid->by_step)
+        widths->label = nm_escape_width(nm_words_rows(doc, grid, label));
     for (size_t row = 0; row < grid->n_rows; row++) {
         widths->label = widen(widths->label, nm_words_row(doc, grid, row, label));
-        for (size_t k = 0; k < n_columns; k++) {
+        for (size_t k = 0; k < n_fields; k++) {
             read_field(doc, grid, row, k, &field);
             widths->value[k] = widen(widths->value[k], field.value);
             widths->tail[k] = widen(widths->tail[k], field.tail);
         }
     }
-    for (size_t k = 0; k < n_columns; k++)
-        widths->value[k] = widen(widths->value[k], nm_words_column(doc, grid, k));
+    for (size_t k = 0; k < n_fields; k++)
+        widths->value[k] = widen(widths->value[k], nm_field_title(doc, grid, k, label));
 }
 
-static void write_head(const struct nm_table_doc *doc, const struct nm_grid *grid, size_t n_columns,
+static void write_head(const struct nm_table_doc *doc, const struct nm_grid *grid, size_t n_fields,
                        const struct widths *widths, FILE *out)
 {
-    pad(out, widths->label);
-    for (size_t k = 0; k < n_columns; k++) {
-        const char *phase = nm_words_column(doc, grid, k);
+    char text[NM_WORDS] = "";
 
-        pad(out, 2 + lack(phase, widths->value[k]));
-        nm_escape_plain(out, phase);
-        if (k + 1 < n_columns)
+    if (grid->by_step) /* what all steps have in common */
+        nm_escape_plain(out, nm_words_rows(doc, grid, text));
+    pad(out, lack(text, widths->label));
+    for (size_t k = 0; k < n_fields; k++) {
+        nm_field_title(doc, grid, k, text);
+        pad(out, 2 + lack(text, widths->value[k]));
+        nm_escape_plain(out, text);
+        if (k + 1 < n_fields)
             pad(out, widths->tail[k]);
     }
     putc('\n', out);
 }
 
 static void write_row(const struct nm_table_doc *doc, const struct nm_grid *grid, size_t row,
-                      size_t n_columns, const struct widths *widths, FILE *out)
+                      size_t n_fields, const struct widths *widths, FILE *out)
 {
+    size_t blanks; /* before the next text: none at the end of a line */
     char label[NM_WORDS];
     struct field field;
 
     nm_words_row(doc, grid, row, label);
     nm_escape_plain(out, label);
-    pad(out, lack(label, widths->label));
-    for (size_t k = 0; k < n_columns; k++) {
+    blanks = lack(label, widths->label);
+    for (size_t k = 0; k < n_fields; k++) {
         read_field(doc, grid, row, k, &field);
-        pad(out, 2 + lack(field.value, widths->value[k]));
+        blanks += 2 + lack(field.value, widths->value[k]);
+        if (*field.value) {
+            pad(out, blanks);
+            blanks = 0;
+        }
         fprintf(out, "%s%s%s%s", doc->style->color && field.best ? BOLD : "", field.value,
                 doc->style->color && field.best ? PLAIN : "", field.tail);
-        if (k + 1 < n_columns)
-            pad(out, lack(field.tail, widths->tail[k]));
+        blanks += lack(field.tail, widths->tail[k]);
     }
     putc('\n', out);
 }
@@ -149,7 +161,7 @@ static int write_text(const struct nm_table_doc *doc, FILE *out, struct nm_error
     (void)err;
     for (size_t i = 0; i < doc->grids->count; i++) {
         const struct nm_grid *grid = &doc->grids->items[i];
-        size_t n_columns = grid->n_columns < NM_PHASES_MAX ? grid->n_columns : NM_PHASES_MAX;
+        size_t n_fields = grid->n_fields < NM_PHASES_MAX ? grid->n_fields : NM_PHASES_MAX;
         struct widths widths;
 
         if (!i || !nm_words_same_device(doc, grid - 1, grid)) {
@@ -160,10 +172,10 @@ static int write_text(const struct nm_table_doc *doc, FILE *out, struct nm_error
         write_line(out, "", nm_words_subtitle(doc, grid, text), "");
         if (grid->variant)
             write_line(out, "", grid->variant, "");
-        measure(doc, grid, n_columns, &widths);
-        write_head(doc, grid, n_columns, &widths, out);
+        measure(doc, grid, n_fields, &widths);
+        write_head(doc, grid, n_fields, &widths, out);
         for (size_t row = 0; row < grid->n_rows; row++)
-            write_row(doc, grid, row, n_columns, &widths, out);
+            write_row(doc, grid, row, n_fields, &widths, out);
         write_notes(doc, grid, out);
     }
     return 0;

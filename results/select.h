@@ -88,11 +88,8 @@ void nm_select_free(struct nm_select *select);
 /* Value given for a key ("firmware"), NULL = the key was not named. */
 const char *nm_select_get(const struct nm_select *select, const char *key);
 
-/* Value given for a key ("firmware"), NULL = the key was not named. */
-const char *nm_select_get(const struct nm_select *select, const char *key);
-
-/* Leaves the metrics of trials that moved bytes empty: for readers of rates alone, over very many
- * trials. */
+/* Leaves the metrics of trials that moved bytes empty, but for steps of block access: for readers
+ * of rates alone, over very many trials. */
 void nm_select_skip_metrics(struct nm_select *select);
 
 /* Cells in display order: NAS, firmware, campaign, workload, protocol, volume position, phase

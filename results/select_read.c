@@ -7,6 +7,8 @@
 #include "select_words.h"
 #include "store_sql.h"
 
+#include "../workloads/steps.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -215,6 +217,10 @@ static bool read_trial(struct reader *reader, sqlite3_stmt *s, struct nm_trial *
 static int read_trials(struct reader *reader, struct nm_cell_row *row, struct nm_error *err)
 {
     const char *run = nm_select_get(reader->select, "run");
+    struct nm_step step;
+    /* best, median and the like of a step stand in tables */
+    bool metrics =
+        !reader->select->skip_metrics || nm_step_parse(row->cell.phase, &step, NULL) == 0;
     struct nm_trial *trials;
     sqlite3_stmt *statement;
     size_t n = 0;
@@ -244,7 +250,7 @@ static int read_trials(struct reader *reader, struct nm_cell_row *row, struct nm
         n++;
     }
     for (size_t i = 0; i < n && r == 0; i++)
-        if (!reader->select->skip_metrics || !reader->trials[i].bytes)
+        if (metrics || !reader->trials[i].bytes)
             r = read_metrics(reader, &reader->trials[i], err);
     if (r < 0)
         return r;

@@ -73,6 +73,8 @@ int nm_grids_finished(const struct nm_cells *cells, const struct nm_table_style 
     for (size_t i = 0; r == 0 && i < grids->count; i++) {
         r = nm_words_find_best(&grids->items[i], grids->pool, err);
         if (r == 0)
+            r = nm_fields_list(&doc, &grids->items[i], grids->pool, err);
+        if (r == 0)
             r = nm_notes_collect(&doc, &grids->items[i], grids->pool, err);
     }
     if (r < 0)

@@ -247,6 +247,8 @@ static int put(struct builder *b, struct nm_grid *grid, const struct nm_cell *ce
     if (r < 0)
         return r;
     grid->cells[row * grid->column_room + column] = cell;
+    if (grid->by_step && cell->phase_index < grid->rows[row]->phase_index)
+        grid->rows[row] = cell; /* rows are sorted by their first step */
     if (cell->n_ok && !grid->numbers[column])
         grid->numbers[column] = cell;
     return 0;

@@ -14,6 +14,19 @@
 
 #define NM_NOTES_MAX 24
 
+/* A column as it is printed: a phase and what is said of it. */
+enum nm_field_part {
+    NM_FIELD_RATE,
+    NM_FIELD_BEST, /* of the runs of a step */
+    NM_FIELD_MEDIAN,
+    NM_FIELD_IOPS,
+    NM_FIELD_LATENCY, /* us */
+};
+struct nm_field {
+    size_t column;
+    enum nm_field_part part;
+};
+
 /* One table. Row and column names are read from a cell that has them. */
 struct nm_grid {
     const struct nm_cell *names; /* what all cells of the table have in common */
@@ -23,6 +36,9 @@ struct nm_grid {
     const struct nm_cell **rows, **columns;
     const struct nm_cell **cells; /* row-major, nm_grid_cell() */
     size_t row_room, column_room;
+    struct nm_field *fields; /* columns to print; one per phase unless by_step */
+    size_t n_fields;
+    bool is_card;                    /* by_step, and a step is several runs: best and median */
     const struct nm_cell **numbers;  /* per column one cell with a number, or NULL */
     const struct nm_cell **best;     /* per column, NULL when fewer than two rows have a number */
     size_t usual_n;                  /* trials that a number of this table has, unless noted */
@@ -90,7 +106,8 @@ const char *nm_words_title(const struct nm_table_doc *doc, const struct nm_grid 
 const char *nm_words_subtitle(const struct nm_table_doc *doc, const struct nm_grid *grid,
                               char out[NM_WORDS]);
 /* Head of the column of row names: "Volume" */
-const char *nm_words_rows(const struct nm_table_doc *doc, const struct nm_grid *grid);
+const char *nm_words_rows(const struct nm_table_doc *doc, const struct nm_grid *grid,
+                          char out[NM_WORDS]);
 /* "Single volume", "SMB" or "6.1.2" */
 const char *nm_words_row(const struct nm_table_doc *doc, const struct nm_grid *grid, size_t row,
                          char out[NM_WORDS]);
@@ -120,6 +137,23 @@ int nm_words_find_best(struct nm_grid *grid, struct nm_pool *pool,
 /* It is the best of its column, or prints the same as the best. */
 bool nm_words_is_best(const struct nm_table_doc *doc, const struct nm_grid *grid, size_t row,
                       size_t column);
+
+/* table_fields.c */
+
+/* Fills grid->fields and grid->is_card. */
+int nm_fields_list(const struct nm_table_doc *doc, struct nm_grid *grid, struct nm_pool *pool,
+                   struct nm_error *err) NM_MUST_CHECK;
+/* "Upload"; "Read: best", "median" */
+const char *nm_field_title(const struct nm_table_doc *doc, const struct nm_grid *grid, size_t field,
+                           char out[NM_WORDS]);
+/* As nm_words_value(); "" where there is nothing to say beside the main one. */
+const char *nm_field_text(const struct nm_table_doc *doc, const struct nm_grid *grid, size_t row,
+                          size_t field, char out[NM_WORDS]);
+/* The rate that a phase is judged by: it may be the best of its column, has a spread and marks. */
+bool nm_field_is_main(const struct nm_grid *grid, size_t field);
+/* In the unit of the text; NAN where the text is none, or is another metric than a rate. */
+double nm_field_number(const struct nm_table_doc *doc, const struct nm_grid *grid, size_t row,
+                       size_t field);
 
 /* table_notes.c */
 

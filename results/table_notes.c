@@ -35,6 +35,17 @@ static size_t usual_n(const struct nm_grid *grid)
     return n;
 }
 
+/* A step that was to move so many bytes ran out of time. */
+static bool ended_by_time(const struct nm_cell *cell)
+{
+    struct nm_metrics metrics;
+    const struct nm_metric *metric;
+
+    nm_cell_metrics(cell, &metrics);
+    metric = nm_metrics_get(&metrics, "ended_by_time");
+    return metric && metric->value > 0;
+}
+
 /* The index-th note of a cell, NULL after the last. */
 static const char *note_of(const struct nm_table_doc *doc, const struct nm_grid *grid,
                            const struct nm_cell *cell, size_t index, char out[NM_WORDS])
@@ -50,6 +61,10 @@ static const char *note_of(const struct nm_table_doc *doc, const struct nm_grid 
             snprintf(out, NM_WORDS, "%s", flag_text(doc->language, word));
             return out;
         }
+    if (grid->by_step && !grid->is_card && ended_by_time(cell) && !index--) {
+        snprintf(out, NM_WORDS, "%s", nm_tr(doc->language, NM_N("ended by time")));
+        return out;
+    }
     for (size_t i = 0; i < cell->n_trials; i++)
         if (cell->trials[i].status == NM_STATUS_FAILED)
             reason = cell->trials[i].reason;
@@ -133,13 +148,25 @@ static bool mean_sentence(const struct nm_table_doc *doc, const struct nm_grid *
         return false; /* nobody knows of how many trials it is the mean */
     if (n == 1)
         snprintf(out, NM_WORDS, "%s", nm_tr(doc->language, "One trial."));
-    else if (n && isfinite(widest))
+    else if (n && isfinite(widest) && !grid->is_card)
         snprintf(out, NM_WORDS,
                  nm_tr(doc->language, "Geometric mean, n = %zu; half of the range at most %s."), n,
                  nm_words_percent(doc->language, widest, spread));
     else if (n)
         snprintf(out, NM_WORDS, nm_tr(doc->language, "n = %zu."), n);
     return n > 0;
+}
+
+static bool card_sentence(const struct nm_table_doc *doc, const struct nm_grid *grid,
+                          char out[NM_WORDS])
+{
+    if (!grid->is_card)
+        return false;
+    snprintf(out, NM_WORDS, "%s",
+             nm_tr(doc->language,
+                   NM_N("best: the fastest run; median: of the runs of a trial; IO/s: of the best; "
+                        "latency: the lowest mean of a run.")));
+    return true;
 }
 
 /* An upload without a flush ends at the server's word; the reader has to know. */
@@ -180,6 +207,7 @@ const char *nm_notes_sentence(const struct nm_table_doc *doc, const struct nm_gr
     static bool (*const sentences[])(const struct nm_table_doc *, const struct nm_grid *,
                                      char[NM_WORDS]) = {
         mean_sentence,
+        card_sentence,
         flush_sentence,
         import_sentence,
     };

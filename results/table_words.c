@@ -6,8 +6,10 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "table_grid.h"
 
+#include "steps.h"
 #include "units.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -233,7 +235,36 @@ const char *nm_words_subtitle(const struct nm_table_doc *doc, const struct nm_gr
     return out;
 }
 
-const char *nm_words_rows(const struct nm_table_doc *doc, const struct nm_grid *grid)
+/* "SEQ", what stands in the middle, and "Q4T1"; a step that leaves them to the plan has none. */
+static void spell_queue(const struct nm_step *step, const char *block, char out[NM_WORDS])
+{
+    int used = snprintf(out, NM_WORDS, "%s%s%s", step->random ? "RND" : "SEQ", block,
+                        step->depth || step->threads ? " " : "");
+
+    if (step->depth)
+        used += snprintf(out + used, NM_WORDS - (size_t)used, "Q%" PRIu32, step->depth);
+    if (step->threads)
+        snprintf(out + used, NM_WORDS - (size_t)used, "T%" PRIu32, step->threads);
+}
+
+/* "SEQ Q4T1" when all steps of the table have it in common, else "". */
+static const char *common_step(const struct nm_grid *grid, char out[NM_WORDS])
+{
+    struct nm_step first, step;
+
+    out[0] = '\0';
+    if (nm_step_parse(grid->rows[0]->phase, &first, NULL) < 0)
+        return out;
+    for (size_t i = 1; i < grid->n_rows; i++)
+        if (nm_step_parse(grid->rows[i]->phase, &step, NULL) < 0 || step.random != first.random ||
+            step.depth != first.depth || step.threads != first.threads)
+            return out;
+    spell_queue(&first, "", out);
+    return out;
+}
+
+const char *nm_words_rows(const struct nm_table_doc *doc, const struct nm_grid *grid,
+                          char out[NM_WORDS])
 {
     static const char *const heads[] = {
         [NM_TABLE_BY_VOLUME] = NM_N("Volume"),
@@ -241,7 +272,41 @@ const char *nm_words_rows(const struct nm_table_doc *doc, const struct nm_grid *
         [NM_TABLE_BY_FIRMWARE] = NM_N("Firmware"),
     };
 
-    return nm_tr(doc->language, grid->by_step ? NM_N("Step") : heads[doc->style->by]);
+    char common[NM_WORDS];
+
+    if (!grid->by_step)
+        snprintf(out, NM_WORDS, "%s", nm_tr(doc->language, heads[doc->style->by]));
+    else if (*common_step(grid, common))
+        snprintf(out, NM_WORDS, nm_tr(doc->language, "Block (%s)"), common);
+    else
+        snprintf(out, NM_WORDS, "%s", nm_tr(doc->language, NM_N("Step")));
+    return out;
+}
+
+/* "4 KiB" under a head that says the rest, else "RND4K Q32T1". */
+static void spell_step(const struct nm_grid *grid, const char *phase, char out[NM_WORDS])
+{
+    static const struct {
+        uint32_t bytes;
+        const char *unit, *letter;
+    } units[] = {{1u << 20, " MiB", "M"}, {1u << 10, " KiB", "K"}, {1, " B", "B"}};
+    struct nm_step step;
+    char block[24];
+    size_t u = 0;
+    bool common = *common_step(grid, out);
+
+    if (nm_step_parse(phase, &step, NULL) < 0) {
+        snprintf(out, NM_WORDS, "%.*s", (int)nm_grid_step(phase), phase);
+        return;
+    }
+    while (step.block_bytes % units[u].bytes)
+        u++;
+    snprintf(block, sizeof(block), "%" PRIu32 "%s", step.block_bytes / units[u].bytes,
+             common ? units[u].unit : units[u].letter);
+    if (common)
+        snprintf(out, NM_WORDS, "%s", block);
+    else
+        spell_queue(&step, block, out);
 }
 
 /* Another volume of the device goes by the same label. The first table of a device that has a row
@@ -273,7 +338,7 @@ const char *nm_words_row(const struct nm_table_doc *doc, const struct nm_grid *g
     const char *label;
 
     if (grid->by_step) {
-        snprintf(out, NM_WORDS, "%.*s", (int)nm_grid_step(cell->phase), cell->phase);
+        spell_step(grid, cell->phase, out);
         return out;
     }
     switch (doc->style->by) {

@@ -112,17 +112,19 @@ static lxw_worksheet *add_sheet(struct book *book, const struct nm_grid *grid, s
 }
 
 static void put_field(struct book *book, lxw_worksheet *sheet, const struct nm_table_doc *doc,
-                      const struct nm_grid *grid, size_t row, size_t column, lxw_row_t at)
+                      const struct nm_grid *grid, size_t row, size_t field, lxw_row_t at)
 {
-    const struct nm_cell *cell = nm_grid_cell(grid, row, column);
+    double number = nm_field_number(doc, grid, row, field);
+    bool best = nm_field_is_main(grid, field) &&
+                nm_words_is_best(doc, grid, row, grid->fields[field].column);
     char text[NM_WORDS];
 
-    nm_words_value(doc, cell, text);
-    if (cell && cell->n_ok && isfinite(cell->bytes_per_s))
-        put_number(book, sheet, at, (lxw_col_t)(column + 1), cell->bytes_per_s / 1e6,
-                   number_format(book, text, nm_words_is_best(doc, grid, row, column)));
+    nm_field_text(doc, grid, row, field, text);
+    if (isfinite(number))
+        put_number(book, sheet, at, (lxw_col_t)(field + 1), number,
+                   number_format(book, text, best));
     else
-        put_text(book, sheet, at, (lxw_col_t)(column + 1), text, book->text);
+        put_text(book, sheet, at, (lxw_col_t)(field + 1), text, book->text);
 }
 
 /* Marks of a row: "Upload: a; Download: ab". */
@@ -139,7 +141,7 @@ static void put_marks(struct book *book, lxw_worksheet *sheet, const struct nm_t
                      nm_words_column(doc, grid, k), marks);
     }
     if (*line)
-        put_text(book, sheet, at, (lxw_col_t)(grid->n_columns + 1), line, book->text);
+        put_text(book, sheet, at, (lxw_col_t)(grid->n_fields + 1), line, book->text);
 }
 
 static void put_notes(struct book *book, lxw_worksheet *sheet, const struct nm_table_doc *doc,
@@ -168,10 +170,13 @@ static void put_chart(struct book *book, lxw_worksheet *sheet, const char *name,
         keep(book, LXW_ERROR_MEMORY_MALLOC_FAILED);
         return;
     }
-    for (size_t k = 0; k < grid->n_columns; k++) {
+    for (size_t k = 0; k < grid->n_fields; k++) {
         lxw_col_t column = (lxw_col_t)(k + 1);
-        lxw_chart_series *series = chart_add_series(chart, NULL, NULL);
+        lxw_chart_series *series;
 
+        if (!nm_field_is_main(grid, k))
+            continue;
+        series = chart_add_series(chart, NULL, NULL);
         chart_series_set_name_range(series, name, head, column);
         chart_series_set_categories(series, name, first, 0, last, 0);
         chart_series_set_values(series, name, first, column, last, column);
@@ -179,18 +184,15 @@ static void put_chart(struct book *book, lxw_worksheet *sheet, const char *name,
     chart_title_set_name_range(chart, name, 1, 0);
     chart_axis_set_name(chart->y_axis, "MB/s");
     keep(book,
-         worksheet_insert_chart_opt(sheet, head, (lxw_col_t)(grid->n_columns + 3), chart, &place));
+         worksheet_insert_chart_opt(sheet, head, (lxw_col_t)(grid->n_fields + 3), chart, &place));
 }
 
-static bool has_rate(const struct nm_grid *grid)
+static bool has_rate(const struct nm_table_doc *doc, const struct nm_grid *grid)
 {
     for (size_t row = 0; row < grid->n_rows; row++)
-        for (size_t k = 0; k < grid->n_columns; k++) {
-            const struct nm_cell *cell = nm_grid_cell(grid, row, k);
-
-            if (cell && cell->n_ok && isfinite(cell->bytes_per_s))
+        for (size_t k = 0; k < grid->n_fields; k++)
+            if (isfinite(nm_field_number(doc, grid, row, k)))
                 return true;
-        }
     return false;
 }
 
@@ -209,23 +211,23 @@ static void put_table(struct book *book, const struct nm_table_doc *doc, const s
     put_text(book, sheet, 2, 0, nm_words_subtitle(doc, grid, text), book->text);
     if (grid->variant)
         put_text(book, sheet, 3, 0, grid->variant, book->text);
-    put_text(book, sheet, head, 0, nm_words_rows(doc, grid), book->heading);
-    for (size_t k = 0; k < grid->n_columns; k++)
-        put_text(book, sheet, head, (lxw_col_t)(k + 1), nm_words_column(doc, grid, k),
+    put_text(book, sheet, head, 0, nm_words_rows(doc, grid, text), book->heading);
+    for (size_t k = 0; k < grid->n_fields; k++)
+        put_text(book, sheet, head, (lxw_col_t)(k + 1), nm_field_title(doc, grid, k, text),
                  book->heading);
     for (size_t row = 0; row < grid->n_rows; row++, at++) {
         nm_words_row(doc, grid, row, text);
         width = nm_escape_width(text) > width ? nm_escape_width(text) : width;
         put_text(book, sheet, at, 0, text, book->text);
-        for (size_t k = 0; k < grid->n_columns; k++)
+        for (size_t k = 0; k < grid->n_fields; k++)
             put_field(book, sheet, doc, grid, row, k, at);
         put_marks(book, sheet, doc, grid, row, at);
     }
     put_notes(book, sheet, doc, grid, at + 1);
     keep(book, worksheet_set_column(sheet, 0, 0,
                                     (double)(width < LABEL_MAX ? width : LABEL_MAX) + 2, NULL));
-    keep(book, worksheet_set_column(sheet, 1, (lxw_col_t)grid->n_columns, 12, NULL));
-    if (has_rate(grid))
+    keep(book, worksheet_set_column(sheet, 1, (lxw_col_t)grid->n_fields, 14, NULL));
+    if (has_rate(doc, grid))
         put_chart(book, sheet, name, grid, head);
 }
 
