@@ -59,8 +59,7 @@ static void write_table(const struct nm_table_doc *doc, const struct nm_grid *gr
     element(out, "", nm_words_subtitle(doc, grid, text), "");
     if (grid->variant)
         element(out, "<br>", grid->variant, "");
-    element(out, "</caption>\n<thead><tr><th scope=\"col\">", nm_words_rows(doc, grid, text),
-            "</th>");
+    element(out, "</caption>\n<thead><tr><th scope=\"col\">", nm_words_rows(doc, grid), "</th>");
     for (size_t k = 0; k < grid->n_fields; k++)
         element(out, "<th scope=\"col\">", nm_field_title(doc, grid, k, text), "</th>");
     fputs("</tr></thead>\n<tbody>\n", out);

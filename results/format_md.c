@@ -26,7 +26,7 @@ static void write_table(const struct nm_table_doc *doc, const struct nm_grid *gr
     char text[NM_WORDS];
 
     fputs("| ", out);
-    nm_escape_md(out, nm_words_rows(doc, grid, text));
+    nm_escape_md(out, nm_words_rows(doc, grid));
     fputs(" |", out);
     for (size_t k = 0; k < grid->n_fields; k++) {
         putc(' ', out);

@@ -56,7 +56,7 @@ static void write_table(const struct nm_table_doc *doc, const struct nm_grid *gr
     fputs("}\n\\begin{tabular}{l", out);
     for (size_t k = 0; k < grid->n_fields; k++)
         putc('r', out);
-    element(out, "}\n\\toprule\n", nm_words_rows(doc, grid, text), "");
+    element(out, "}\n\\toprule\n", nm_words_rows(doc, grid), "");
     for (size_t k = 0; k < grid->n_fields; k++)
         element(out, " & ", nm_field_title(doc, grid, k, text), "");
     fputs(" \\\\\n\\midrule\n", out);

@@ -75,7 +75,7 @@ static void measure(const struct nm_table_doc *doc, const struct nm_grid *grid, 
 
     memset(widths, 0, sizeof(*widths));
     if (grid->by_step)
-        widths->label = nm_escape_width(nm_words_rows(doc, grid, label));
+        widths->label = nm_escape_width(nm_words_rows(doc, grid));
     for (size_t row = 0; row < grid->n_rows; row++) {
         widths->label = widen(widths->label, nm_words_row(doc, grid, row, label));
         for (size_t k = 0; k < n_fields; k++) {
@@ -94,7 +94,8 @@ static void write_head(const struct nm_table_doc *doc, const struct nm_grid *gri
     char text[NM_WORDS] = "";
 
     if (grid->by_step) /* what all steps have in common */
-        nm_escape_plain(out, nm_words_rows(doc, grid, text));
+        snprintf(text, sizeof(text), "%s", nm_words_rows(doc, grid));
+    nm_escape_plain(out, text);
     pad(out, lack(text, widths->label));
     for (size_t k = 0; k < n_fields; k++) {
         nm_field_title(doc, grid, k, text);

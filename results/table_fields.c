@@ -98,12 +98,21 @@ int nm_fields_list(const struct nm_table_doc *doc, struct nm_grid *grid, struct 
                                     card[] = {NM_FIELD_BEST, NM_FIELD_MEDIAN, NM_FIELD_IOPS,
                                               NM_FIELD_LATENCY};
     const enum nm_field_part *parts = plain;
+    char common[NM_WORDS];
     size_t n = 1;
 
     grid->is_card = grid->by_step && is_card(grid);
     if (grid->by_step) {
         parts = grid->is_card ? card : once;
         n = grid->is_card ? 4 : 2;
+    }
+    if (grid->by_step && *nm_words_common_step(grid, common)) {
+        char head[NM_WORDS];
+
+        snprintf(head, sizeof(head), nm_tr(doc->language, "Block (%s)"), common);
+        grid->head = nm_pool_text(pool, head);
+        if (!grid->head)
+            return nm_error_errno(err, -ENOMEM, "table: out of memory");
     }
     grid->fields = nm_pool_alloc(pool, PARTS_MAX * grid->n_columns * sizeof(*grid->fields));
     if (!grid->fields)

@@ -38,7 +38,8 @@ struct nm_grid {
     size_t row_room, column_room;
     struct nm_field *fields; /* columns to print; one per phase unless by_step */
     size_t n_fields;
-    bool is_card;                    /* by_step, and a step is several runs: best and median */
+    const char *head; /* of the column of row names; NULL = nm_words_rows() knows it */
+    bool is_card;     /* by_step, and a step is several runs: best and median */
     const struct nm_cell **numbers;  /* per column one cell with a number, or NULL */
     const struct nm_cell **best;     /* per column, NULL when fewer than two rows have a number */
     size_t usual_n;                  /* trials that a number of this table has, unless noted */
@@ -106,8 +107,9 @@ const char *nm_words_title(const struct nm_table_doc *doc, const struct nm_grid 
 const char *nm_words_subtitle(const struct nm_table_doc *doc, const struct nm_grid *grid,
                               char out[NM_WORDS]);
 /* Head of the column of row names: "Volume" */
-const char *nm_words_rows(const struct nm_table_doc *doc, const struct nm_grid *grid,
-                          char out[NM_WORDS]);
+const char *nm_words_rows(const struct nm_table_doc *doc, const struct nm_grid *grid);
+/* "SEQ Q4T1" when all steps of the table have it in common, else "". */
+const char *nm_words_common_step(const struct nm_grid *grid, char out[NM_WORDS]);
 /* "Single volume", "SMB" or "6.1.2" */
 const char *nm_words_row(const struct nm_table_doc *doc, const struct nm_grid *grid, size_t row,
                          char out[NM_WORDS]);
@@ -140,7 +142,7 @@ bool nm_words_is_best(const struct nm_table_doc *doc, const struct nm_grid *grid
 
 /* table_fields.c */
 
-/* Fills grid->fields and grid->is_card. */
+/* Fills grid->fields, grid->is_card and grid->head. */
 int nm_fields_list(const struct nm_table_doc *doc, struct nm_grid *grid, struct nm_pool *pool,
                    struct nm_error *err) NM_MUST_CHECK;
 /* "Upload"; "Read: best", "median" */

@@ -247,8 +247,7 @@ static void spell_queue(const struct nm_step *step, const char *block, char out[
         snprintf(out + used, NM_WORDS - (size_t)used, "T%" PRIu32, step->threads);
 }
 
-/* "SEQ Q4T1" when all steps of the table have it in common, else "". */
-static const char *common_step(const struct nm_grid *grid, char out[NM_WORDS])
+const char *nm_words_common_step(const struct nm_grid *grid, char out[NM_WORDS])
 {
     struct nm_step first, step;
 
@@ -263,8 +262,7 @@ static const char *common_step(const struct nm_grid *grid, char out[NM_WORDS])
     return out;
 }
 
-const char *nm_words_rows(const struct nm_table_doc *doc, const struct nm_grid *grid,
-                          char out[NM_WORDS])
+const char *nm_words_rows(const struct nm_table_doc *doc, const struct nm_grid *grid)
 {
     static const char *const heads[] = {
         [NM_TABLE_BY_VOLUME] = NM_N("Volume"),
@@ -272,15 +270,9 @@ const char *nm_words_rows(const struct nm_table_doc *doc, const struct nm_grid *
         [NM_TABLE_BY_FIRMWARE] = NM_N("Firmware"),
     };
 
-    char common[NM_WORDS];
-
-    if (!grid->by_step)
-        snprintf(out, NM_WORDS, "%s", nm_tr(doc->language, heads[doc->style->by]));
-    else if (*common_step(grid, common))
-        snprintf(out, NM_WORDS, nm_tr(doc->language, "Block (%s)"), common);
-    else
-        snprintf(out, NM_WORDS, "%s", nm_tr(doc->language, NM_N("Step")));
-    return out;
+    if (grid->head)
+        return grid->head;
+    return nm_tr(doc->language, grid->by_step ? NM_N("Step") : heads[doc->style->by]);
 }
 
 /* "4 KiB" under a head that says the rest, else "RND4K Q32T1". */
@@ -293,7 +285,7 @@ static void spell_step(const struct nm_grid *grid, const char *phase, char out[N
     struct nm_step step;
     char block[24];
     size_t u = 0;
-    bool common = *common_step(grid, out);
+    bool common = *nm_words_common_step(grid, out);
 
     if (nm_step_parse(phase, &step, NULL) < 0) {
         snprintf(out, NM_WORDS, "%.*s", (int)nm_grid_step(phase), phase);

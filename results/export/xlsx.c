@@ -211,7 +211,7 @@ static void put_table(struct book *book, const struct nm_table_doc *doc, const s
     put_text(book, sheet, 2, 0, nm_words_subtitle(doc, grid, text), book->text);
     if (grid->variant)
         put_text(book, sheet, 3, 0, grid->variant, book->text);
-    put_text(book, sheet, head, 0, nm_words_rows(doc, grid, text), book->heading);
+    put_text(book, sheet, head, 0, nm_words_rows(doc, grid), book->heading);
     for (size_t k = 0; k < grid->n_fields; k++)
         put_text(book, sheet, head, (lxw_col_t)(k + 1), nm_field_title(doc, grid, k, text),
                  book->heading);
