@@ -131,6 +131,8 @@ enum nm_trait {
     NM_TRAIT_SINGLE_PROCESS = 1 << 3, /* all streams share one session inside one worker */
     NM_TRAIT_NO_FLUSH = 1 << 4,       /* the protocol library cannot flush: FLUSH returns 0 and does
                                          nothing;       the condition flush says "ack" */
+    NM_TRAIT_PAGE_CACHE = 1 << 5,     /* nm_connect.buffered works: requests end in the memory of
+                                         this machine, so one of a byte costs no round trip */
 };
 
 /* What describe() finds besides the conditions. */

@@ -47,6 +47,16 @@ static const struct word phases[] = {
     {"read_char", NM_N("Read, per character")},
     {"read_block", NM_N("Read, block")},
     {"seeks", NM_N("Seeks")},
+    {"create_sequential", NM_N("Create, in order")},
+    {"stat_sequential", NM_N("Stat, in order")},
+    {"list_sequential", NM_N("List, in order")},
+    {"rename_sequential", NM_N("Rename, in order")},
+    {"delete_sequential", NM_N("Delete, in order")},
+    {"create_random", NM_N("Create, random")},
+    {"stat_random", NM_N("Stat, random")},
+    {"list_random", NM_N("List, random")},
+    {"rename_random", NM_N("Rename, random")},
+    {"delete_random", NM_N("Delete, random")},
     {NULL, NULL},
 };
 

@@ -147,10 +147,8 @@ static int measure(const struct nm_arguments *arguments, const struct nm_plan *p
             printf("run %s\n", result.run_id);
         r = print_tables(arguments, store, &result, err);
         if (!r && !result.n_run && !result.interrupted && !arguments->quiet)
-            fprintf(
-                stderr,
-                "nasmark: every cell has its %u trials already; --again measures another round\n",
-                plan->run.trials);
+            fprintf(stderr,
+                    "nasmark: every cell has its trials already; --again measures another round\n");
     }
     nm_store_close(store);
     return r;

@@ -23,6 +23,7 @@ struct row {
     const struct nm_group *group;
     const struct nm_volume *volume;
     const struct nm_phase *phase;
+    uint32_t trials;
     struct nm_workload_size size; /* of one trial */
     double seconds;               /* of one trial */
     bool known;                   /* seconds were measured before */
@@ -97,6 +98,7 @@ static size_t make_rows(const struct nm_campaign *campaign, const struct nm_plan
                 continue;
             n++;
             *row = (struct row){.group = &groups[g],
+                                .trials = nm_campaign_trials(plan, &groups[g]),
                                 .volume = &plan->volumes[groups[g].target->volume],
                                 .phase = &phases[p],
                                 .applicable = groups[g].target->applicable};
@@ -118,11 +120,11 @@ static size_t make_rows(const struct nm_campaign *campaign, const struct nm_plan
 struct totals {
     uint64_t bytes, space_bytes;
     double seconds;
-    unsigned cells;
+    unsigned cells, trials;
     bool all_known;
 };
 
-static struct totals add_up(const struct row *rows, size_t n, uint32_t trials)
+static struct totals add_up(const struct row *rows, size_t n)
 {
     struct totals totals = {.all_known = true};
 
@@ -130,8 +132,9 @@ static struct totals add_up(const struct row *rows, size_t n, uint32_t trials)
         if (!rows[i].applicable || rows[i].unsupported)
             continue;
         totals.cells++;
-        totals.bytes += rows[i].size.bytes * trials;
-        totals.seconds += rows[i].seconds * trials;
+        totals.trials += rows[i].trials;
+        totals.bytes += rows[i].size.bytes * rows[i].trials;
+        totals.seconds += rows[i].seconds * rows[i].trials;
         totals.all_known &= rows[i].known;
         if (rows[i].size.space_bytes > totals.space_bytes)
             totals.space_bytes = rows[i].size.space_bytes; /* groups run one after the other */
@@ -139,8 +142,7 @@ static struct totals add_up(const struct row *rows, size_t n, uint32_t trials)
     return totals;
 }
 
-static void print_text(const struct row *rows, size_t n, const struct totals *totals,
-                       uint32_t trials)
+static void print_text(const struct row *rows, size_t n, const struct totals *totals)
 {
     char bytes[32], space[32], time[32];
 
@@ -153,21 +155,20 @@ static void print_text(const struct row *rows, size_t n, const struct totals *to
         else if (rows[i].unsupported)
             printf("unsupported: %s\n", rows[i].unsupported);
         else
-            printf("%" PRIu32 " x %s, about %s each%s\n", trials,
+            printf("%" PRIu32 " x %s, about %s each%s\n", rows[i].trials,
                    nm_units_format_bytes_human(rows[i].size.bytes, bytes, sizeof(bytes)),
                    nm_units_format_duration((uint64_t)(rows[i].seconds * 1e9), time, sizeof(time)),
                    rows[i].known ? " (as measured before)" : "");
     }
-    printf("%u cells, %" PRIu32 " trials each: %s to move, about %s%s, %s free on each target\n",
-           totals->cells, trials, nm_units_format_bytes_human(totals->bytes, bytes, sizeof(bytes)),
+    printf("%u cells, %u trials: %s to move, about %s%s, %s free on each target\n", totals->cells,
+           totals->trials, nm_units_format_bytes_human(totals->bytes, bytes, sizeof(bytes)),
            nm_units_format_duration((uint64_t)(totals->seconds * 1e9), time, sizeof(time)),
            totals->all_known ? ""
                              : " (assuming 100 MB/s and 200 files/s where nothing was measured)",
            nm_units_format_bytes_human(totals->space_bytes, space, sizeof(space)));
 }
 
-static int print_json(const struct row *rows, size_t n, const struct totals *totals,
-                      uint32_t trials)
+static int print_json(const struct row *rows, size_t n, const struct totals *totals)
 {
     json_t *cells = json_array();
 
@@ -177,13 +178,14 @@ static int print_json(const struct row *rows, size_t n, const struct totals *tot
                                                    : "planned";
 
         json_array_append_new(
-            cells, json_pack("{s:s, s:s, s:s, s:s, s:s, s:s?, s:I, s:I, s:I, s:f}", "volume",
-                             rows[i].volume->name, "protocol",
-                             nm_protocol_name(rows[i].group->target->protocol), "workload",
-                             rows[i].group->workload->key, "phase", rows[i].phase->name, "status",
-                             status, "reason", rows[i].unsupported, "trials", (json_int_t)trials,
-                             "bytes", (json_int_t)rows[i].size.bytes, "files",
-                             (json_int_t)rows[i].size.files, "estimated_s", rows[i].seconds));
+            cells,
+            json_pack("{s:s, s:s, s:s, s:s, s:s, s:s?, s:I, s:I, s:I, s:f}", "volume",
+                      rows[i].volume->name, "protocol",
+                      nm_protocol_name(rows[i].group->target->protocol), "workload",
+                      rows[i].group->workload->key, "phase", rows[i].phase->name, "status", status,
+                      "reason", rows[i].unsupported, "trials", (json_int_t)rows[i].trials, "bytes",
+                      (json_int_t)rows[i].size.bytes, "files", (json_int_t)rows[i].size.files,
+                      "estimated_s", rows[i].seconds));
     }
     json_t *document = json_pack("{s:i, s:n, s:o, s:I, s:I, s:f}", "schema", 1, "run", "dry_run",
                                  cells, "bytes", (json_int_t)totals->bytes, "space_bytes",
@@ -207,12 +209,12 @@ int nm_measure_preview(const struct nm_arguments *arguments, const struct nm_cam
         return nm_error_errno(err, -ENOMEM, "out of memory");
     struct nm_cells *cells = earlier_cells(arguments, plan);
     size_t n = make_rows(campaign, plan, cells, rows);
-    struct totals totals = add_up(rows, n, plan->run.trials);
+    struct totals totals = add_up(rows, n);
     int r = 0;
 
     if (!arguments->json)
-        print_text(rows, n, &totals, plan->run.trials);
-    else if (print_json(rows, n, &totals, plan->run.trials) < 0)
+        print_text(rows, n, &totals);
+    else if (print_json(rows, n, &totals) < 0)
         r = nm_error_errno(err, -EIO, "cannot write the result");
     nm_cells_free(cells);
     free(rows);

@@ -50,6 +50,7 @@ struct nm_job {
     char run_directory[64], directory[96];
     uint64_t origin, group; /* of the test data (pattern.h) */
     uint64_t end_bytes;     /* RELEASE */
+    uint64_t timeout_ns;    /* of one operation */
     bool claimed, measured;
     bool buffered; /* local targets: through the page cache */
     bool remove;   /* SWEEP: not only look */
@@ -77,6 +78,8 @@ struct nm_slot {
     _Alignas(NM_CACHE_LINE) uint64_t end_ns;
     uint64_t counted_bytes, counted_files;
     uint64_t cpu_ns, generator_ns, verify_ns;
+    bool helpers;                /* of the backend used CPU time */
+    uint64_t user_ns, system_ns; /* of the worker alone; cpu_ns includes its helpers */
     struct nm_error err;
     struct nm_target_info info;
     struct nm_conditions conditions;

@@ -133,30 +133,31 @@ static void describe_client(const struct nm_plan *plan, struct nm_conditions *se
 
 static bool *passes_of(const struct state *state, size_t index)
 {
-    return state->done + index * state->campaign->plan->run.trials;
+    return state->done + index * state->campaign->trials;
 }
 
 /* Passes of a group that are still to run. */
 static uint32_t passes_left(const struct state *state, size_t index)
 {
-    uint32_t trials = state->campaign->plan->run.trials, left = 0;
+    uint32_t trials = state->campaign->trials, left = 0;
 
     for (uint32_t pass = 0; pass < trials; pass++)
         left += !passes_of(state, index)[pass];
     return left;
 }
 
-/* A pass of a group is done when each of its measured phases is stored. */
+/* A pass of a group is done when each of its measured phases is stored; those beyond its trials are
+ * as good as done. */
 static int find_done(struct state *state, size_t index, bool *scratch, struct nm_error *err)
 {
     const struct nm_group *group = &state->campaign->groups[index];
     const struct nm_workload *workload = group->workload->workload;
-    uint32_t trials = state->campaign->plan->run.trials;
+    uint32_t trials = nm_campaign_trials(state->campaign->plan, group);
     const struct nm_phase *phases;
     size_t n = workload->ops->phases(workload, &phases);
     bool *done = passes_of(state, index);
 
-    memset(done, true, trials * sizeof(*done));
+    memset(done, true, state->campaign->trials * sizeof(*done));
     for (size_t i = 0; i < n; i++) {
         if (phases[i].role != NM_PHASE_MEASURED)
             continue;
@@ -174,7 +175,7 @@ static int find_done(struct state *state, size_t index, bool *scratch, struct nm
 
 static int find_all_done(struct state *state, struct nm_error *err)
 {
-    bool *scratch = calloc(state->campaign->plan->run.trials, sizeof(*scratch));
+    bool *scratch = calloc(state->campaign->trials, sizeof(*scratch));
     int r = scratch ? 0 : nm_error_errno(err, -ENOMEM, "out of memory");
 
     for (size_t i = 0; i < state->campaign->n_groups && !r; i++) {
@@ -333,7 +334,7 @@ static int run_passes(struct state *state, struct nm_error *err)
 {
     const struct nm_campaign *campaign = state->campaign;
     bool grouped = campaign->plan->run.order == NM_ORDER_GROUPED;
-    uint32_t trials = campaign->plan->run.trials;
+    uint32_t trials = campaign->trials;
     size_t outer = grouped ? campaign->n_groups : trials,
            inner = grouped ? trials : campaign->n_groups;
     int r = 0;
@@ -449,7 +450,7 @@ int nm_campaign_run(struct nm_campaign *campaign, struct nm_store *store,
         .interrupted = given->interrupted,
         .seed = campaign->plan->run.seed ? campaign->plan->run.seed : random_u64() >> 1,
         .order = calloc(campaign->n_groups, sizeof(size_t)),
-        .done = calloc(campaign->n_groups * campaign->plan->run.trials, sizeof(bool)),
+        .done = calloc((size_t)campaign->n_groups * campaign->trials, sizeof(bool)),
         .run = {.plan = campaign->plan,
                 .runner = &runner,
                 .store = store,

@@ -45,6 +45,9 @@ void nm_campaign_free(struct nm_campaign *campaign);
 /* The groups, in plan order, for --dry-run. Targets without URL are included (not applicable). */
 const struct nm_group *nm_campaign_groups(const struct nm_campaign *campaign, size_t *ret_n);
 
+/* Trials of the cells of one group: the workload's own number, else that of the plan. */
+uint32_t nm_campaign_trials(const struct nm_plan *plan, const struct nm_group *group);
+
 struct nm_campaign_result {
     char run_id[16];
     int64_t campaign_id;

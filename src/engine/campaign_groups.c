@@ -64,6 +64,13 @@ static int make_evict(struct nm_campaign *campaign, struct nm_error *err)
     return nm_workload_find("sequential")->parse(size, NULL, &campaign->evict, err);
 }
 
+uint32_t nm_campaign_trials(const struct nm_plan *plan, const struct nm_group *group)
+{
+    const struct nm_workload *workload = group->workload->workload;
+
+    return workload->ops->trials ? workload->ops->trials(workload) : plan->run.trials;
+}
+
 int nm_campaign_new(const struct nm_plan *plan, const struct nm_campaign_options *options,
                     struct nm_campaign **ret_campaign, struct nm_error *err)
 {
@@ -105,6 +112,12 @@ int nm_campaign_new(const struct nm_plan *plan, const struct nm_campaign_options
                          "nothing to run: no volume/protocol/workload of the plan matches '%s'",
                          options->only ? options->only : "");
         goto failed;
+    }
+    for (size_t i = 0; i < campaign->n_groups; i++) {
+        uint32_t trials = nm_campaign_trials(plan, &campaign->groups[i]);
+
+        if (trials > campaign->trials)
+            campaign->trials = trials;
     }
     r = make_evict(campaign, err);
     if (r < 0)

@@ -13,6 +13,7 @@ struct nm_campaign {
     size_t n_targets;
     struct nm_group *groups;
     size_t n_groups;
+    uint32_t trials; /* of the group that has most */
     struct nm_workload *evict;
 };
 

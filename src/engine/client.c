@@ -93,10 +93,17 @@ static void describe_power(const char *root, struct nm_conditions *set)
         nm_conditions_set(set, "client.power", "%s", mains ? "mains" : "battery");
 }
 
+uint64_t nm_client_ram_bytes(void)
+{
+    struct sysinfo info;
+
+    return sysinfo(&info) == 0 ? (uint64_t)info.totalram * info.mem_unit : 0;
+}
+
 void nm_client_describe(const char *root, struct nm_conditions *set)
 {
     struct utsname name;
-    struct sysinfo info;
+    uint64_t ram_bytes = nm_client_ram_bytes();
     char text[160];
 
     if (read_value(root, "/proc/cpuinfo", "model name", text, sizeof(text)) ||
@@ -105,9 +112,8 @@ void nm_client_describe(const char *root, struct nm_conditions *set)
     else
         nm_conditions_set(set, "client.cpu", "unknown");
     nm_conditions_set(set, "client.cpus", "%ld", sysconf(_SC_NPROCESSORS_ONLN));
-    if (sysinfo(&info) == 0)
-        nm_conditions_set(set, "client.ram_bytes", "%llu",
-                          (unsigned long long)info.totalram * info.mem_unit);
+    if (ram_bytes)
+        nm_conditions_set(set, "client.ram_bytes", "%llu", (unsigned long long)ram_bytes);
     if (uname(&name) == 0) {
         nm_conditions_set(set, "client.kernel", "%s", name.release);
         nm_conditions_set(set, "client.host", "%s", name.nodename);

@@ -15,6 +15,9 @@
  * directory that holds sys/ and proc/ and etc/. */
 void nm_client_describe(const char *root, struct nm_conditions *set);
 
+/* Memory of this machine; 0 = unknown. */
+uint64_t nm_client_ram_bytes(void);
+
 /* Load average and temperature; changes from trial to trial. */
 void nm_client_describe_now(const char *root, struct nm_conditions *set);
 

@@ -30,6 +30,8 @@ enum flag {
     FLAG_CACHED,
     FLAG_SERVER_CACHED,
     FLAG_BUFFERED,
+    FLAG_UNFLUSHED,
+    FLAG_COMPRESSIBLE,
     FLAG_BURST,
     FLAG_UNSTABLE,
     FLAG_SYSTEM_DISK,
@@ -58,6 +60,10 @@ static const struct {
                             NM_N("ends when the server acknowledged, the data may still be in its "
                                  "memory; use a set of more than twice the memory of the NAS")},
     [FLAG_BUFFERED] = {"buffered", NM_N("went through this machine's page cache")},
+    [FLAG_UNFLUSHED] = {"unflushed", NM_N("ended before the data were flushed: some may still be "
+                                          "in memory")},
+    [FLAG_COMPRESSIBLE] = {"compressible",
+                           NM_N("the data can be compressed (zeros, wholly or in part)")},
     [FLAG_BURST] = {"burst", NM_N("started faster than it went on: see burst and sustained rates")},
     [FLAG_UNSTABLE] = {"unstable", NM_N("the rate varied strongly within the trial")},
     [FLAG_SYSTEM_DISK] = {"system-disk", NM_N("the target is on the same device as /")},
@@ -142,6 +148,7 @@ void nm_flags_judge(const struct nm_flag_input *input, char *out, size_t size)
         input->nas_ram_bytes && input->working_set_bytes < RAM_FACTOR * input->nas_ram_bytes;
     /* A command that drops the caches of the NAS is what `prepare` is for. */
     bool prepared = nm_conditions_get(input->conditions, "prepare");
+    const char *data = nm_conditions_get(input->conditions, "data");
     bool on[FLAGS] = {false};
 
     on[FLAG_SHORT] = input->duration_ns < SHORT_NS;
@@ -154,6 +161,8 @@ void nm_flags_judge(const struct nm_flag_input *input, char *out, size_t size)
     on[FLAG_SERVER_CACHED] = input->writes && input->no_flush && (small || !input->nas_ram_bytes);
     on[FLAG_BUFFERED] =
         has(input->conditions, "direct", "no") || has(input->conditions, "buffered", "yes");
+    on[FLAG_UNFLUSHED] = input->writes && has(input->conditions, "flush", "none");
+    on[FLAG_COMPRESSIBLE] = input->bytes && data && strcmp(data, "random") != 0;
     on[FLAG_SYSTEM_DISK] = has(input->conditions, "local.system_disk", "yes");
     on[FLAG_SHARED_LOAD] = has(input->conditions, "server.load", "shared");
     on[FLAG_NOT_PREFILLED] = !input->writes && has(input->conditions, "prefill", "no");

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "group.h"
 
+#include "client.h"
 #include "clock.h"
 #include "hook.h"
 #include "localset.h"
@@ -15,6 +16,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* A flush of the page cache may have a good part of the memory to write. */
+#define BUFFERED_TIMEOUTS 20
 
 /* The state of one group while it runs. */
 struct scene {
@@ -71,6 +75,9 @@ void nm_group_context(const struct nm_plan *plan, const struct nm_group *group,
     context->source = plan->run.source;
     context->destination = plan->run.destination;
     context->nas_ram_bytes = plan->nas.ram_bytes;
+    context->client_ram_bytes = nm_client_ram_bytes();
+    context->page_cache = backend->traits & NM_TRAIT_PAGE_CACHE;
+    context->data = plan->run.data;
     context->files_per_directory = plan->run.files_per_directory;
     if (group->workload->workload->ops->shape)
         group->workload->workload->ops->shape(group->workload->workload, phase, context);
@@ -196,6 +203,9 @@ static int evict(struct scene *scene, struct nm_error *err)
     job.measured = false;
     job.workers = 1;
     job.context.streams = 1;
+    job.context.depth = job.plan_depth; /* not the first phase's shape */
+    job.context.block_bytes = job.plan_block_bytes;
+    job.context.data = scene->run->plan->run.data;
     job.context.verify_full = false;
     snprintf(job.directory, sizeof(job.directory), "%s",
              scene->on_blocks ? "" : target->run_directory);
@@ -244,6 +254,8 @@ static int run_phase(struct scene *scene, size_t phase, struct nm_outcome *outco
         job.setup_from--;
     job.measured = !check;
     job.buffered = scene->phases[phase].buffered;
+    if (job.buffered && scene->backend->traits & NM_TRAIT_PAGE_CACHE)
+        job.timeout_ns *= BUFFERED_TIMEOUTS;
     job.workers = check ? 1 : workers_for(scene, &job);
     if (check)
         job.context.streams = 1;

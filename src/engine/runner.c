@@ -77,7 +77,7 @@ static int check_deadline(struct watch *watch, unsigned index, uint64_t now_ns,
                           struct nm_error *err)
 {
     struct nm_slot *slot = &watch->arena->slots[index];
-    uint64_t limit_ns = watch->runner->plan->run.timeout_ns + NM_RUNNER_GRACE_NS;
+    uint64_t limit_ns = watch->arena->job.timeout_ns + NM_RUNNER_GRACE_NS;
     uint64_t last_ns = atomic_load(&slot->heartbeat_ns);
     uint32_t state = atomic_load(&slot->state);
 
@@ -245,6 +245,9 @@ static void gather(const struct watch *watch, struct nm_outcome *outcome)
         outcome->cpu_ns +=
             slot->cpu_ns > slot->generator_ns ? slot->cpu_ns - slot->generator_ns : 0;
         outcome->generator_ns += slot->generator_ns;
+        outcome->user_ns += slot->user_ns;
+        outcome->system_ns += slot->system_ns;
+        outcome->helpers |= slot->helpers;
         outcome->verify_ns += slot->verify_ns;
         if (slot->cpu_ns > outcome->busiest_cpu_ns)
             outcome->busiest_cpu_ns = slot->cpu_ns;

@@ -49,7 +49,9 @@ struct nm_outcome {
     uint64_t first_done_ns;             /* duration of the first worker that was done */
     uint64_t bytes, files, operations;
     uint64_t cpu_ns, generator_ns, verify_ns;
-    uint64_t busiest_cpu_ns; /* of the worker that used most */
+    uint64_t busiest_cpu_ns;     /* of the worker that used most */
+    uint64_t user_ns, system_ns; /* of the workers without their helpers, generator_ns included */
+    bool helpers;                /* of a backend took part; cpu_ns includes them */
     uint64_t leftover_files;
     struct nm_target_info info;
     struct nm_conditions conditions;

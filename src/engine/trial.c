@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "flags.h"
 #include "spool.h"
+#include "units.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -32,18 +33,18 @@ static void plan_conditions(const struct nm_plan *plan, const struct nm_workload
     nm_conditions_set(set, "order", "%s", order_words[run->order]);
     nm_conditions_set(set, "verify", "%s", verify_words[run->verify]);
     if (described)
-        nm_conditions_set(set, "flush", "%s", flush_words[run->flush]);
+        nm_conditions_set(set, "flush", "%s", context->no_flush ? "none" : flush_words[run->flush]);
     nm_conditions_set(set, "evict_bytes", "%" PRIu64, run->evict_bytes);
     if (run->prepare)
         nm_conditions_set(set, "prepare", "%s", run->prepare);
     nm_conditions_set(set, "files_per_directory", "%" PRIu32, run->files_per_directory);
     nm_conditions_set(set, "source", "%s", run->source ? "directory" : "memory");
     nm_conditions_set(set, "destination", "%s", run->destination ? "directory" : "memory");
-    switch (run->data.kind) {
+    switch (context->data.kind) {
     case NM_DATA_RANDOM: nm_conditions_set(set, "data", "random"); break;
     case NM_DATA_ZERO: nm_conditions_set(set, "data", "zero"); break;
     case NM_DATA_COMPRESSIBLE:
-        nm_conditions_set(set, "data", "compressible:%" PRIu32 "%%", run->data.zero_percent);
+        nm_conditions_set(set, "data", "compressible:%" PRIu32 "%%", context->data.zero_percent);
         break;
     }
 }
@@ -80,20 +81,56 @@ static void add_latency(struct nm_metrics *metrics, const char *name,
     }
 }
 
-static void all_metrics(const struct nm_outcome *outcome, unsigned streams,
-                        struct nm_metrics *metrics)
+static void add_cpu(const struct nm_workload_ops *ops, const struct nm_outcome *outcome,
+                    struct nm_metrics *metrics)
+{
+    uint64_t generator_ns = outcome->generator_ns;
+
+    if (ops->tells_cpu && outcome->duration_ns)
+        nm_metrics_add(metrics, "cpu_percent", "%", NM_BETTER_LOWER, NM_SUMMARY_MEAN,
+                       100 * (double)outcome->cpu_ns / (double)outcome->duration_ns);
+    if (!ops->tells_times)
+        return;
+    nm_metrics_add(metrics, "real_s", "s", NM_BETTER_LOWER, NM_SUMMARY_MEAN,
+                   (double)outcome->duration_ns / 1e9);
+    if (outcome->helpers) /* whose time is known as a sum only */
+        return;
+    nm_metrics_add(metrics, "user_s", "s", NM_BETTER_LOWER, NM_SUMMARY_MEAN,
+                   outcome->user_ns > generator_ns ? (double)(outcome->user_ns - generator_ns) / 1e9
+                                                   : 0);
+    nm_metrics_add(metrics, "sys_s", "s", NM_BETTER_LOWER, NM_SUMMARY_MEAN,
+                   (double)outcome->system_ns / 1e9);
+}
+
+/* Making the file system lies outside the clock, but somebody may want to know. */
+static void add_mkfs(const struct nm_conditions *conditions, struct nm_metrics *metrics)
+{
+    const char *text = nm_conditions_get(conditions, "lunfs.mkfs_ns");
+    uint64_t mkfs_ns;
+
+    if (text && nm_units_parse_u64(text, &mkfs_ns, NULL) == 0)
+        nm_metrics_add(metrics, "mkfs", "ns", NM_BETTER_NONE, NM_SUMMARY_MEDIAN, (double)mkfs_ns);
+}
+
+static void all_metrics(const struct nm_outcome *outcome, const struct nm_workload_ops *ops,
+                        unsigned streams, struct nm_metrics *metrics)
 {
     *metrics = outcome->metrics;
+    add_cpu(ops, outcome, metrics);
     add_latency(metrics, "write", &outcome->latency[NM_OP_WRITE]);
     add_latency(metrics, "read", &outcome->latency[NM_OP_READ]);
     add_latency(metrics, "file", &outcome->file_latency);
     if (streams > 1)
         nm_metrics_add(metrics, "first_done", "ns", NM_BETTER_NONE, NM_SUMMARY_MEDIAN,
                        (double)outcome->first_done_ns);
+    add_mkfs(&outcome->conditions, metrics);
 }
 
-static enum nm_status status_of(const struct nm_trial_result *result)
+static enum nm_status status_of(const struct nm_workload_ops *ops,
+                                const struct nm_trial_result *result)
 {
+    uint64_t shortest_ns = ops->shortest_ns ? ops->shortest_ns : NM_TRIAL_SHORTEST_NS;
+
     if (result->forced)
         return result->status;
     if (result->code) {
@@ -103,7 +140,7 @@ static enum nm_status status_of(const struct nm_trial_result *result)
         default: return NM_STATUS_FAILED;
         }
     }
-    return result->outcome->duration_ns < NM_TRIAL_SHORTEST_NS ? NM_STATUS_TOO_SHORT : NM_STATUS_OK;
+    return result->outcome->duration_ns < shortest_ns ? NM_STATUS_TOO_SHORT : NM_STATUS_OK;
 }
 
 /* Histograms that have counts, as records; n of them. */
@@ -193,7 +230,7 @@ int nm_trial_store(struct nm_run *run, const struct nm_group *group, struct nm_g
         .pass = place.pass,
         .group_order = place.order,
         .earlier_trials = run->earlier_trials,
-        .status = status_of(result),
+        .status = status_of(workload->ops, result),
         .start_utc_ns = nm_clock_utc_ns(),
         .streams = context ? context->streams : 1,
         .conditions = conditions,
@@ -215,11 +252,13 @@ int nm_trial_store(struct nm_run *run, const struct nm_group *group, struct nm_g
     if (context)
         plan_conditions(run->plan, context, result->outcome && result->outcome->conditions.count,
                         conditions);
+    if (context && workload->ops->describe)
+        workload->ops->describe(workload, context, phase, conditions);
     if (result->outcome) {
         take_outcome(&record, result->outcome);
         nm_conditions_merge(conditions, &result->outcome->conditions);
         if (!result->code) {
-            all_metrics(result->outcome, record.streams, metrics);
+            all_metrics(result->outcome, workload->ops, record.streams, metrics);
             record.n_histograms = list_histograms(result->outcome, histograms);
             struct nm_flag_input input = flag_input(run, group, context, phase, record.phase_writes,
                                                     result->outcome, conditions);

@@ -104,7 +104,7 @@ static int connect_target(struct worker *w, struct nm_error *err)
         .credentials = &volume->credentials[job->protocol],
         .options = nm_plan_backend_options(w->plan, job->backend->name),
         .volume = volume->name,
-        .timeout_ns = w->plan->run.timeout_ns,
+        .timeout_ns = job->timeout_ns,
         .depth = depth * w->n_streams,
         .block_bytes = block_bytes,
         .stream = w->index,
@@ -145,12 +145,27 @@ static int wait_for_start(struct worker *w, uint64_t *ret_start_ns, struct nm_er
     return 0;
 }
 
-static uint64_t cpu_ns(const struct worker *w)
-{
-    uint64_t helpers =
-        w->job->backend->helpers_cpu_ns ? w->job->backend->helpers_cpu_ns(w->session) : 0;
+struct cpu_times {
+    uint64_t own_ns, helpers_ns, user_ns, system_ns;
+};
 
-    return nm_clock_process_cpu_ns() + helpers;
+static uint64_t timeval_ns(struct timeval time)
+{
+    return (uint64_t)time.tv_sec * NM_NS_PER_S + (uint64_t)time.tv_usec * NM_NS_PER_US;
+}
+
+static struct cpu_times cpu_times(const struct worker *w)
+{
+    const struct nm_backend_ops *backend = w->job->backend;
+    struct rusage usage = {0};
+
+    getrusage(RUSAGE_SELF, &usage);
+    return (struct cpu_times){
+        .own_ns = nm_clock_process_cpu_ns(),
+        .helpers_ns = backend->helpers_cpu_ns ? backend->helpers_cpu_ns(w->session) : 0,
+        .user_ns = timeval_ns(usage.ru_utime),
+        .system_ns = timeval_ns(usage.ru_stime),
+    };
 }
 
 struct phase_run {
@@ -193,7 +208,7 @@ static int run_queue(struct worker *w, const struct phase_run *run, uint64_t sta
         .start_ns = start_ns,
         .timeout_ns = w->connect.timeout_ns,
     };
-    uint64_t before_ns = cpu_ns(w);
+    struct cpu_times before = cpu_times(w), after;
     int r;
 
     if (run->measured)
@@ -201,7 +216,11 @@ static int run_queue(struct worker *w, const struct phase_run *run, uint64_t sta
     r = nm_queue_run(w->queue, &phase, err);
     if (run->measured)
         atomic_store(&w->slot->state, NM_WORKER_FINISHING);
-    w->slot->cpu_ns = cpu_ns(w) - before_ns;
+    after = cpu_times(w);
+    w->slot->cpu_ns = after.own_ns - before.own_ns + after.helpers_ns - before.helpers_ns;
+    w->slot->helpers = after.helpers_ns > before.helpers_ns;
+    w->slot->user_ns = after.user_ns - before.user_ns;
+    w->slot->system_ns = after.system_ns - before.system_ns;
     return r;
 }
 
@@ -247,7 +266,7 @@ static int run_phases(struct worker *w, struct nm_error *err)
     int r = 0;
 
     job->workload->ops->phases(job->workload, &phases);
-    nm_pattern_init(&run.pattern, job->origin, job->group, w->plan->run.data);
+    nm_pattern_init(&run.pattern, job->origin, job->group, job->context.data);
     run.metrics = calloc(w->n_streams, sizeof(*run.metrics));
     if (!run.metrics)
         return nm_error_errno(err, -ENOMEM, "out of memory");
