@@ -4,7 +4,7 @@
 #include "workload.h"
 
 extern const struct nm_workload_ops nm_workload_copy, nm_workload_sequential, nm_workload_access,
-    nm_workload_random, nm_workload_mixed, nm_workload_video;
+    nm_workload_random, nm_workload_mixed, nm_workload_video, nm_workload_meta, nm_workload_dd;
 
 const struct nm_workload_ops *const nm_workload_table[] = {
     &nm_workload_copy,
@@ -13,5 +13,7 @@ const struct nm_workload_ops *const nm_workload_table[] = {
     &nm_workload_mixed,
     &nm_workload_access,
     &nm_workload_video,
+    &nm_workload_meta,
+    &nm_workload_dd,
     NULL,
 };

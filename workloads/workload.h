@@ -78,20 +78,24 @@ struct nm_phase {
 
 /* The part of the plan every workload sees. */
 struct nm_workload_context {
-    unsigned streams;             /* streams in this group */
-    unsigned depth;               /* per stream */
-    uint32_t block_bytes;         /* already resolved ("auto" is gone) */
-    bool flush_each_file;         /* flush = file */
-    bool verify_full;             /* verify = full: engine regenerates and compares each READ */
-    bool verify_size;             /* verify = size or full: sizes are checked after the clock */
-    bool on_blocks;               /* the target is a raw device, not files */
-    uint64_t capacity_bytes;      /* raw device: size; files: free space; UINT64_MAX unknown */
-    uint32_t unit_bytes;          /* raw device: logical block; 1 for files */
-    uint64_t seed;                /* of this group in this pass */
-    const char *directory;        /* of this group below the target, "" on raw devices */
-    const char *source;           /* copy from this local directory, NULL = memory */
-    const char *destination;      /* copy into this local directory, NULL = memory */
-    uint64_t nas_ram_bytes;       /* 0 = unknown */
+    unsigned streams;          /* streams in this group */
+    unsigned depth;            /* per stream */
+    uint32_t block_bytes;      /* already resolved ("auto" is gone) */
+    bool flush_each_file;      /* flush = file */
+    bool verify_full;          /* verify = full: engine regenerates and compares each READ */
+    bool verify_size;          /* verify = size or full: sizes are checked after the clock */
+    bool on_blocks;            /* the target is a raw device, not files */
+    uint64_t capacity_bytes;   /* raw device: size; files: free space; UINT64_MAX unknown */
+    uint32_t unit_bytes;       /* raw device: logical block; 1 for files */
+    uint64_t seed;             /* of this group in this pass */
+    const char *directory;     /* of this group below the target, "" on raw devices */
+    const char *source;        /* copy from this local directory, NULL = memory */
+    const char *destination;   /* copy into this local directory, NULL = memory */
+    uint64_t nas_ram_bytes;    /* 0 = unknown */
+    uint64_t client_ram_bytes; /* of this machine; 0 = unknown */
+    bool page_cache; /* small requests end in this machine's page cache (NM_TRAIT_PAGE_CACHE) */
+    struct nm_data_kind data;     /* what is written looks like */
+    bool no_flush;                /* nothing is flushed inside the clock; set by shape() alone */
     uint32_t files_per_directory; /* 0 = all in one */
     struct nm_histogram *file_latency; /* whole files, first operation to last; may be NULL */
     const struct nm_pattern *pattern; /* for local source files; buffers are filled by the engine */
@@ -133,6 +137,9 @@ struct nm_workload_ops {
     unsigned trait;                          /* NM_TRAIT_FILES, NM_TRAIT_BLOCKS or 0 = either */
     const struct nm_option_section *options; /* section of the plan, or NULL */
     const char *unavailable;                 /* why it is not built */
+    uint64_t shortest_ns; /* a phase that takes less has no value (too_short); 0 = 1 ms */
+    bool tells_cpu;       /* metric cpu_percent: CPU time of all client processes / time */
+    bool tells_times;     /* metrics real_s, user_s, sys_s, as `time` prints them */
 
     /* MUST. Parses what stands behind the colon (NULL when nothing does). options: filled section
      * structure, stays valid. Sets base.ops. */
@@ -150,9 +157,9 @@ struct nm_workload_ops {
     struct nm_workload_size (*size)(const struct nm_workload *workload,
                                     const struct nm_workload_context *context, size_t phase);
 
-    /* MAY. A phase that fixes depth, streams or block_bytes of its own (profiles do) sets them in
-     * the context, which holds the plan's. Called before everything else that takes this context.
-     */
+    /* MAY. A phase that fixes depth, streams, block_bytes, data or no_flush of its own (profiles
+     * do) sets them in the context, which holds the plan's. Called before everything else that
+     * takes this context. */
     void (*shape)(const struct nm_workload *workload, size_t phase,
                   struct nm_workload_context *context);
 
@@ -176,6 +183,13 @@ struct nm_workload_ops {
      * (abort). counted_bytes/files = payload that counts for MB/s and files/s. */
     void (*finish)(void *state, uint64_t elapsed_ns, struct nm_metrics *metrics,
                    uint64_t *ret_bytes, uint64_t *ret_files);
+
+    /* MAY. Trials of a cell, where a workload has a number of its own; else [run] trials. */
+    uint32_t (*trials)(const struct nm_workload *workload);
+
+    /* MAY. Conditions that the workload decides itself, for one measured phase. */
+    void (*describe)(const struct nm_workload *workload, const struct nm_workload_context *context,
+                     size_t phase, struct nm_conditions *conditions);
 
     /* MAY. Combines the metrics of several streams (default: rates are summed, latencies
      * maximised). */

@@ -11,6 +11,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -20,6 +21,9 @@
 struct world {
     unsigned open_files, most_open, creates, closes, flushes, session_flushes, mkdirs;
     unsigned reads, writes;
+    unsigned stats, lists, renames, unlinks, rmdirs;
+    unsigned listed; /* names that LIST finds */
+    char first_path[192], last_path[192], last_new_path[192];
     uint64_t bytes;
     uint64_t now_ns, step_ns; /* simulated clock: one operation takes step_ns */
     uint64_t lowest_offset, highest_end;
@@ -27,10 +31,23 @@ struct world {
     struct nm_metrics *metrics; /* may be NULL */
 };
 
+static inline void sim_note_path(struct world *world, const struct nm_op *op)
+{
+    if (!op->path)
+        return;
+    if (!world->first_path[0])
+        snprintf(world->first_path, sizeof(world->first_path), "%s", op->path);
+    snprintf(world->last_path, sizeof(world->last_path), "%s", op->path);
+    if (op->new_path)
+        snprintf(world->last_new_path, sizeof(world->last_new_path), "%s", op->new_path);
+}
+
 static inline int64_t sim_answer(struct world *world, struct nm_op *op)
 {
+    static const struct nm_stat nothing = {0};
     static struct nm_file file;
 
+    sim_note_path(world, op);
     switch (op->kind) {
     case NM_OP_CREATE:
     case NM_OP_OPEN:
@@ -46,6 +63,18 @@ static inline int64_t sim_answer(struct world *world, struct nm_op *op)
         return 0;
     case NM_OP_FLUSH: *(op->file ? &world->flushes : &world->session_flushes) += 1; return 0;
     case NM_OP_MKDIR: world->mkdirs++; return 0;
+    case NM_OP_RMDIR: world->rmdirs++; return 0;
+    case NM_OP_UNLINK: world->unlinks++; return 0;
+    case NM_OP_RENAME: world->renames++; return 0;
+    case NM_OP_STAT:
+        world->stats++;
+        *op->stat = (struct nm_stat){.is_directory = strstr(op->path, "/d0000000/d") != NULL};
+        return 0;
+    case NM_OP_LIST:
+        world->lists++;
+        for (unsigned i = 0; i < world->listed; i++)
+            op->list_entry(op->list_context, "f0000000", &nothing);
+        return 0;
     case NM_OP_READ:
     case NM_OP_WRITE:
         if (world->write_result)
