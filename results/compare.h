@@ -76,6 +76,24 @@ bool nm_compare_session_noise(const struct nm_cells *cells, double *ret_tau);
 int nm_compare_exit(const struct nm_compare *compare, bool require_proof);
 
 /* compare_write.c */
+enum nm_compare_column {
+    NM_COMPARE_CELL,
+    NM_COMPARE_A,
+    NM_COMPARE_B,
+    NM_COMPARE_DELTA,
+    NM_COMPARE_CI,
+    NM_COMPARE_Q,
+    NM_COMPARE_N,
+    NM_COMPARE_VERDICT,
+    NM_COMPARE_NOTE,
+    NM_COMPARE_COLUMNS
+};
+/* A row as people read it, the same wherever it is shown; line is zeroed before. */
+struct nm_compare_line {
+    char text[NM_COMPARE_COLUMNS][208];
+};
+void nm_compare_line(const struct nm_compare *compare, const struct nm_compare_row *row,
+                     struct nm_compare_line *line);
 int nm_compare_write_text(const struct nm_compare *compare, bool color, FILE *out,
                           struct nm_error *err) NM_MUST_CHECK;
 /* The document of `compare --json`; NULL when out of memory. */

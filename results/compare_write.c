@@ -9,18 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum column { CELL, A, B, DELTA, CI, Q, N, VERDICT, NOTE, COLUMNS };
-
-struct line {
-    char text[COLUMNS][208];
+static const char *const titles[NM_COMPARE_COLUMNS] = {
+    [NM_COMPARE_CELL] = "cell",  [NM_COMPARE_A] = "A",
+    [NM_COMPARE_B] = "B",        [NM_COMPARE_DELTA] = "delta",
+    [NM_COMPARE_CI] = "95 % CI", [NM_COMPARE_Q] = "q",
+    [NM_COMPARE_N] = "n",        [NM_COMPARE_VERDICT] = "verdict",
 };
 
-static const char *const titles[COLUMNS] = {
-    [CELL] = "cell",  [A] = "A", [B] = "B", [DELTA] = "delta",
-    [CI] = "95 % CI", [Q] = "q", [N] = "n", [VERDICT] = "verdict",
-};
-
-static const bool left_aligned[COLUMNS] = {[CELL] = true, [VERDICT] = true, [NOTE] = true};
+static const bool left_aligned[NM_COMPARE_COLUMNS] = {
+    [NM_COMPARE_CELL] = true, [NM_COMPARE_VERDICT] = true, [NM_COMPARE_NOTE] = true};
 
 /* Code points, as far as a terminal of today shows one cell for each. */
 static size_t width_of(const char *text)
@@ -129,33 +126,37 @@ static void note_text(const struct nm_compare_row *row, char *out, size_t size)
              used ? "; " : "", needed, effect + 1);
 }
 
-static void fill_line(const struct nm_compare *compare, const struct nm_compare_row *row,
-                      struct line *line)
+void nm_compare_line(const struct nm_compare *compare, const struct nm_compare_row *row,
+                     struct nm_compare_line *line)
 {
     const struct nm_stats_row *stats = &row->stats;
 
-    cell_text(compare, row, line->text[CELL], sizeof(line->text[CELL]));
-    centre(row, row->has_a, row->centre_a, line->text[A], sizeof(line->text[A]));
-    centre(row, row->has_b, row->centre_b, line->text[B], sizeof(line->text[B]));
+    cell_text(compare, row, line->text[NM_COMPARE_CELL], sizeof(line->text[NM_COMPARE_CELL]));
+    centre(row, row->has_a, row->centre_a, line->text[NM_COMPARE_A],
+           sizeof(line->text[NM_COMPARE_A]));
+    centre(row, row->has_b, row->centre_b, line->text[NM_COMPARE_B],
+           sizeof(line->text[NM_COMPARE_B]));
     if (stats->has_delta)
-        percent(stats->delta, line->text[DELTA], sizeof(line->text[DELTA]));
+        percent(stats->delta, line->text[NM_COMPARE_DELTA], sizeof(line->text[NM_COMPARE_DELTA]));
     if (stats->has_interval)
-        interval(stats->ci95, line->text[CI], sizeof(line->text[CI]));
+        interval(stats->ci95, line->text[NM_COMPARE_CI], sizeof(line->text[NM_COMPARE_CI]));
     if (stats->has_interval && stats->verdict != NM_VERDICT_INSUFFICIENT)
-        snprintf(line->text[Q], sizeof(line->text[Q]), stats->q < 0.0001 ? "<.0001" : "%.4f",
-                 stats->q);
-    snprintf(line->text[N], sizeof(line->text[N]), "%zu+%zu", stats->a.n, stats->b.n);
-    snprintf(line->text[VERDICT], sizeof(line->text[VERDICT]), "%s",
+        snprintf(line->text[NM_COMPARE_Q], sizeof(line->text[NM_COMPARE_Q]),
+                 stats->q < 0.0001 ? "<.0001" : "%.4f", stats->q);
+    snprintf(line->text[NM_COMPARE_N], sizeof(line->text[NM_COMPARE_N]), "%zu+%zu", stats->a.n,
+             stats->b.n);
+    snprintf(line->text[NM_COMPARE_VERDICT], sizeof(line->text[NM_COMPARE_VERDICT]), "%s",
              nm_verdict_name(stats->verdict));
-    note_text(row, line->text[NOTE], sizeof(line->text[NOTE]));
+    note_text(row, line->text[NM_COMPARE_NOTE], sizeof(line->text[NM_COMPARE_NOTE]));
 }
 
-static void overall_line(const struct nm_compare *compare, struct line *line)
+static void overall_line(const struct nm_compare *compare, struct nm_compare_line *line)
 {
-    snprintf(line->text[CELL], sizeof(line->text[CELL]), "geometric mean of %zu",
-             compare->overall.n_rows);
-    percent(compare->overall.ratio - 1, line->text[DELTA], sizeof(line->text[DELTA]));
-    interval(compare->overall.ci95, line->text[CI], sizeof(line->text[CI]));
+    snprintf(line->text[NM_COMPARE_CELL], sizeof(line->text[NM_COMPARE_CELL]),
+             "geometric mean of %zu", compare->overall.n_rows);
+    percent(compare->overall.ratio - 1, line->text[NM_COMPARE_DELTA],
+            sizeof(line->text[NM_COMPARE_DELTA]));
+    interval(compare->overall.ci95, line->text[NM_COMPARE_CI], sizeof(line->text[NM_COMPARE_CI]));
 }
 
 static const char *color_of(const char *verdict)
@@ -167,9 +168,10 @@ static const char *color_of(const char *verdict)
     return NULL;
 }
 
-static void print_line(const struct line *line, const size_t *widths, bool color, FILE *out)
+static void print_line(const struct nm_compare_line *line, const size_t *widths, bool color,
+                       FILE *out)
 {
-    int last = COLUMNS - 1;
+    int last = NM_COMPARE_COLUMNS - 1;
 
     while (last > 0 && !line->text[last][0])
         last--;
@@ -177,7 +179,7 @@ static void print_line(const struct line *line, const size_t *widths, bool color
         const char *text = line->text[c], *paint = NULL;
         int pad = (int)(widths[c] - width_of(text));
 
-        if (color && c == VERDICT)
+        if (color && c == NM_COMPARE_VERDICT)
             paint = color_of(text);
         fprintf(out, "%s%*s%s%s%s", c ? "  " : "", left_aligned[c] ? 0 : pad, "",
                 paint ? paint : "", text, paint ? "\033[0m" : "");
@@ -276,24 +278,24 @@ static void print_legend(const struct nm_compare *compare, FILE *out)
 int nm_compare_write_text(const struct nm_compare *compare, bool color, FILE *out,
                           struct nm_error *err)
 {
-    size_t n = compare->n_rows + 2, widths[COLUMNS] = {0};
-    struct line *lines = calloc(n, sizeof(*lines));
+    size_t n = compare->n_rows + 2, widths[NM_COMPARE_COLUMNS] = {0};
+    struct nm_compare_line *lines = calloc(n, sizeof(*lines));
 
     if (!lines)
         return nm_error_errno(err, -ENOMEM, "writing the comparison: out of memory");
-    for (int c = 0; c < COLUMNS; c++)
+    for (int c = 0; c < NM_COMPARE_COLUMNS; c++)
         snprintf(lines[0].text[c], sizeof(lines[0].text[c]), "%s", titles[c] ? titles[c] : "");
     for (size_t i = 0; i < compare->n_rows; i++)
-        fill_line(compare, &compare->rows[i], &lines[i + 1]);
+        nm_compare_line(compare, &compare->rows[i], &lines[i + 1]);
     if (compare->overall.valid)
         overall_line(compare, &lines[n - 1]);
     for (size_t i = 0; i < n; i++)
-        for (int c = 0; c < COLUMNS; c++)
+        for (int c = 0; c < NM_COMPARE_COLUMNS; c++)
             if (width_of(lines[i].text[c]) > widths[c])
                 widths[c] = width_of(lines[i].text[c]);
     print_heading(compare, out);
     for (size_t i = 0; i < n; i++)
-        if (lines[i].text[CELL][0])
+        if (lines[i].text[NM_COMPARE_CELL][0])
             print_line(&lines[i], widths, color, out);
     print_noise(compare, out);
     print_legend(compare, out);

@@ -55,6 +55,11 @@ static void write_table(const struct nm_table_doc *doc, const struct nm_grid *gr
 {
     char text[NM_WORDS];
 
+    if (doc->style->fragment) { /* a page of somebody else may be narrower than the table */
+        fputs("<div>", out);
+        element(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"",
+                nm_words_title(doc, grid, text), "\">\n");
+    }
     element(out, "<table>\n<caption>", nm_words_title(doc, grid, text), "<br>");
     element(out, "", nm_words_subtitle(doc, grid, text), "");
     if (grid->variant)
@@ -70,7 +75,9 @@ static void write_table(const struct nm_table_doc *doc, const struct nm_grid *gr
         fputs("</tr>\n", out);
     }
     fputs("</tbody>\n</table>\n", out);
+    fputs(doc->style->fragment ? "</div>\n" : "", out);
     write_notes(doc, grid, out);
+    fputs(doc->style->fragment ? "</div>\n" : "", out);
 }
 
 static void write_head(const struct nm_table_doc *doc, FILE *out)
@@ -101,7 +108,8 @@ static int write_html(const struct nm_table_doc *doc, FILE *out, struct nm_error
         const struct nm_grid *grid = &doc->grids->items[i];
 
         if (!i || !nm_words_same_device(doc, grid - 1, grid))
-            element(out, "<h2>", nm_words_device(doc, grid, text), "</h2>\n");
+            element(out, doc->style->fragment ? "<h3>" : "<h2>", nm_words_device(doc, grid, text),
+                    doc->style->fragment ? "</h3>\n" : "</h2>\n");
         write_table(doc, grid, out);
     }
     if (!doc->style->fragment)

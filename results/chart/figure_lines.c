@@ -286,7 +286,7 @@ double nm_figure_draw_lines(const struct nm_figure *figure, struct nm_canvas *ca
     y += draw_legend(f, x, y, width);
     if (figure->y_name) {
         put(f, figure->y_name, x, y + 11, width / 2, NM_ANCHOR_START, NM_INK_MUTED);
-        y += 16;
+        y += 19;
     }
     if (figure->n_upright)
         y += 16;

@@ -62,7 +62,8 @@ static int make(const struct nm_arguments *arguments, const struct nm_chart_kind
                 struct nm_cells **ret_cells, struct nm_chart **ret_chart, struct nm_error *err)
 {
     struct nm_chart_input input = {.language = language};
-    int r = nm_stored_versions(arguments, kind->all_versions, ret_store, ret_cells, err);
+    int r = kind->all_versions ? nm_stored_versions(arguments, ret_store, ret_cells, err)
+                               : nm_stored_cells(arguments, true, ret_store, ret_cells, err);
 
     if (r < 0)
         return r;

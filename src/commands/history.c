@@ -40,7 +40,7 @@ static int run(const struct nm_arguments *arguments)
     struct nm_cells *cells = NULL;
     struct nm_store *store = NULL;
     struct nm_error err = {0};
-    int r = nm_stored_versions(arguments, true, &store, &cells, &err);
+    int r = nm_stored_versions(arguments, &store, &cells, &err);
 
     if (r == 0)
         r = nm_series_new(cells, nm_arguments_get(arguments, "metric"), MARGIN, &set, &err);

@@ -24,25 +24,20 @@ int nm_stored_open(const struct nm_arguments *arguments, enum nm_store_mode mode
     return r;
 }
 
-int nm_stored_cells(const struct nm_arguments *arguments, bool metrics, struct nm_store **ret_store,
-                    struct nm_cells **ret_cells, struct nm_error *err)
+static int read_cells(const struct nm_arguments *arguments, const struct nm_select *select,
+                      struct nm_store **ret_store, struct nm_cells **ret_cells,
+                      struct nm_error *err)
 {
-    struct nm_select *select = NULL;
     struct nm_store *store = NULL;
     struct nm_cells *cells = NULL;
-    int r = nm_select_parse(arguments->words, arguments->n_words, &select, err);
+    int r = nm_stored_open(arguments, NM_STORE_READ, &store, err);
 
-    if (r == 0)
-        r = nm_stored_open(arguments, NM_STORE_READ, &store, err);
-    if (r == 0 && !metrics)
-        nm_select_skip_metrics(select);
     if (r == 0)
         r = nm_select_cells(store, select, &cells, err);
     if (r == 0 && !cells->count)
         r = nm_error_set(err, -ENODATA, NM_REASON_NOT_FOUND,
                          "nothing in the database fits this selection; `nasmark list cells "
                          "campaign=*` shows what there is");
-    nm_select_free(select);
     if (r < 0) {
         nm_cells_free(cells);
         nm_store_close(store);
@@ -51,6 +46,20 @@ int nm_stored_cells(const struct nm_arguments *arguments, bool metrics, struct n
     *ret_store = store;
     *ret_cells = cells;
     return 0;
+}
+
+int nm_stored_cells(const struct nm_arguments *arguments, bool metrics, struct nm_store **ret_store,
+                    struct nm_cells **ret_cells, struct nm_error *err)
+{
+    struct nm_select *select = NULL;
+    int r = nm_select_parse(arguments->words, arguments->n_words, &select, err);
+
+    if (r == 0 && !metrics)
+        nm_select_skip_metrics(select);
+    if (r == 0)
+        r = read_cells(arguments, select, ret_store, ret_cells, err);
+    nm_select_free(select);
+    return r;
 }
 
 static bool names_versions(const struct nm_arguments *arguments)
@@ -64,23 +73,48 @@ static bool names_versions(const struct nm_arguments *arguments)
     return false;
 }
 
-int nm_stored_versions(const struct nm_arguments *arguments, bool all_versions,
-                       struct nm_store **ret_store, struct nm_cells **ret_cells,
-                       struct nm_error *err)
+/* The words of the command line and one for all versions, unless some are named. */
+static int select_versions(const struct nm_arguments *arguments, struct nm_select **ret_select,
+                           struct nm_error *err)
 {
     const char **words = calloc(arguments->n_words + 1, sizeof(*words));
-    struct nm_arguments more = *arguments;
+    size_t n = 0;
     int r;
 
     if (!words)
         return nm_error_errno(err, -ENOMEM, "reading the store: out of memory");
-    for (size_t i = 0; i < arguments->n_words; i++)
-        words[i] = arguments->words[i];
-    more.words = words;
-    if (all_versions && !names_versions(arguments))
-        words[more.n_words++] = "firmware=*";
-    r = nm_stored_cells(&more, true, ret_store, ret_cells, err);
+    for (; n < arguments->n_words; n++)
+        words[n] = arguments->words[n];
+    if (!names_versions(arguments))
+        words[n++] = "firmware=*";
+    r = nm_select_parse(words, n, ret_select, err);
     free(words);
+    return r;
+}
+
+int nm_stored_more_versions(const struct nm_arguments *arguments, struct nm_store *store,
+                            struct nm_cells **ret_cells, struct nm_error *err)
+{
+    struct nm_select *select = NULL;
+    int r = select_versions(arguments, &select, err);
+
+    if (r == 0) {
+        nm_select_skip_metrics(select);
+        r = nm_select_cells(store, select, ret_cells, err);
+    }
+    nm_select_free(select);
+    return r;
+}
+
+int nm_stored_versions(const struct nm_arguments *arguments, struct nm_store **ret_store,
+                       struct nm_cells **ret_cells, struct nm_error *err)
+{
+    struct nm_select *select = NULL;
+    int r = select_versions(arguments, &select, err);
+
+    if (r == 0)
+        r = read_cells(arguments, select, ret_store, ret_cells, err);
+    nm_select_free(select);
     return r;
 }
 

@@ -19,10 +19,12 @@ int nm_stored_open(const struct nm_arguments *arguments, enum nm_store_mode mode
 int nm_stored_cells(const struct nm_arguments *arguments, bool metrics, struct nm_store **ret_store,
                     struct nm_cells **ret_cells, struct nm_error *err) NM_MUST_CHECK;
 
-/* The same with metrics; `all_versions`: of every firmware version, unless some are named. */
-int nm_stored_versions(const struct nm_arguments *arguments, bool all_versions,
-                       struct nm_store **ret_store, struct nm_cells **ret_cells,
-                       struct nm_error *err) NM_MUST_CHECK;
+/* The same with metrics, of every firmware version unless some are named. */
+int nm_stored_versions(const struct nm_arguments *arguments, struct nm_store **ret_store,
+                       struct nm_cells **ret_cells, struct nm_error *err) NM_MUST_CHECK;
+/* Every version from a store that is open already, for rates alone. */
+int nm_stored_more_versions(const struct nm_arguments *arguments, struct nm_store *store,
+                            struct nm_cells **ret_cells, struct nm_error *err) NM_MUST_CHECK;
 
 /* Language of --lang, else of the user. */
 int nm_stored_language(const struct nm_arguments *arguments, const struct nm_language **ret,
