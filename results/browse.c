@@ -359,6 +359,7 @@ static json_t *trial_json(const struct nm_document *document, int64_t id)
         {"conditions", nm_conditions_json(t->conditions)},
         {"bin_ns", nonzero(t->bin_ns)},
         {"bins_bytes", bins_json(t)},
+        {"points", nm_document_points_json(t)},
     };
 
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)

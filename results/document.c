@@ -134,6 +134,23 @@ static json_t *bins_json(const struct nm_trial_record *trial)
     return json_pack("{s:I, s:o}", "bin_ns", (json_int_t)trial->bin_ns, "bytes", bytes);
 }
 
+json_t *nm_document_points_json(const struct nm_trial_record *trial)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < trial->n_points; i++) {
+        const struct nm_curve_point *point = &trial->points[i];
+
+        if (json_array_append_new(array, json_pack("[I, I, I]", (json_int_t)point->offset_bytes,
+                                                   (json_int_t)point->length_bytes,
+                                                   (json_int_t)point->duration_ns)) < 0) {
+            json_decref(array);
+            return NULL;
+        }
+    }
+    return array;
+}
+
 static int put_numbers(json_t *object, const struct nm_trial_record *t)
 {
     return put_number(object, "phase_index", (uint64_t)t->phase_index) |
@@ -159,6 +176,8 @@ static int put_parts(json_t *object, const struct nm_trial_record *t)
         bad |= json_object_set_new(object, "histograms", histograms_json(t));
     if (t->n_bins)
         bad |= json_object_set_new(object, "bins", bins_json(t));
+    if (t->n_points)
+        bad |= json_object_set_new(object, "points", nm_document_points_json(t));
     return bad;
 }
 

@@ -10,7 +10,8 @@
  *     "group_order","status","reason","raw","message","start_utc_ns","duration_ns","bytes","files",
  *     "operations","cpu_ns","generator_cpu_ns","streams","flags","source","source_text",
  *     "conditions":{NAME:VALUE},"metrics":[{"name","unit","better","summary","value"}],
- *     "histograms":[{"operation","text"}],"bins":{"bin_ns","bytes":[]}}}
+ *     "histograms":[{"operation","text"}],"bins":{"bin_ns","bytes":[]},
+ *     "points":[[offset_bytes,length_bytes,duration_ns]]}}
  *
  * Unknown keys are ignored, missing texts and numbers are NULL and 0. Bytes and nanoseconds are
  * integers; the seed is text, because it has 64 bits.
@@ -47,7 +48,11 @@ struct nm_document_holder {
     struct nm_histogram_record histograms[NM_DOCUMENT_HISTOGRAMS_MAX];
     struct nm_histogram *histogram_values;
     uint64_t *bins;
+    struct nm_curve_point *points;
 };
+
+/* [[offset_bytes, length_bytes, duration_ns], ...]; NULL when out of memory. */
+json_t *nm_document_points_json(const struct nm_trial_record *trial);
 
 /* Takes over json in any case. -EBADMSG names what is wrong. holder is empty or left from an
  * earlier call, whose memory is freed. */

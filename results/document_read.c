@@ -237,6 +237,36 @@ static int read_bins(const json_t *json, struct nm_document_holder *holder, stru
     return finish(&reader, err);
 }
 
+static int read_points(const json_t *parent, struct nm_document_holder *holder,
+                       struct nm_error *err)
+{
+    struct reader reader = {.object = parent, .place = "trial"};
+    const json_t *json = json_object_get(parent, "points");
+    size_t n = json_array_size(json);
+
+    if (!json || json_is_null(json))
+        return 0;
+    holder->points = calloc(n ? n : 1, sizeof(*holder->points));
+    if (!holder->points)
+        return nm_error_errno(err, -ENOMEM, "reading points: out of memory");
+    for (size_t i = 0; i < n; i++) {
+        struct nm_curve_point *point = &holder->points[i];
+        uint64_t *const fields[] = {&point->offset_bytes, &point->length_bytes,
+                                    &point->duration_ns};
+
+        for (size_t k = 0; k < 3; k++) {
+            const json_t *value = json_array_get(json_array_get(json, i), k);
+
+            if (!json_is_integer(value) || json_integer_value(value) < 0)
+                reader.bad = "points";
+            *fields[k] = (uint64_t)json_integer_value(value);
+        }
+    }
+    holder->document.trial.points = holder->points;
+    holder->document.trial.n_points = n;
+    return finish(&reader, err);
+}
+
 static void read_names(struct reader *reader, struct nm_trial_record *t)
 {
     const char *status = needed(reader, "status"), *reason = text(reader, "reason");
@@ -292,6 +322,8 @@ static int read_trial(const json_t *json, struct nm_document_holder *holder, str
         r = read_histograms(json_object_get(json, "histograms"), holder, err);
     if (r == 0)
         r = read_bins(json_object_get(json, "bins"), holder, err);
+    if (r == 0)
+        r = read_points(json, holder, err);
     t->conditions = &holder->conditions;
     t->metrics = &holder->metrics;
     return r;
@@ -340,8 +372,10 @@ void nm_document_done(struct nm_document_holder *holder)
     json_decref(holder->json);
     free(holder->histogram_values);
     free(holder->bins);
+    free(holder->points);
     holder->json = NULL;
     holder->histogram_values = NULL;
     holder->bins = NULL;
+    holder->points = NULL;
     memset(&holder->document, 0, sizeof(holder->document));
 }

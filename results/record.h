@@ -87,7 +87,9 @@ struct nm_trial_record {
     size_t n_histograms;
     const uint64_t *bins_bytes; /* bytes per bin, zero bins included */
     size_t n_bins;
-    uint64_t bin_ns;         /* 100 ms */
+    uint64_t bin_ns;                     /* 100 ms */
+    const struct nm_curve_point *points; /* over position, in the order of measuring */
+    size_t n_points;
     const char *flags;       /* words: "link client-cpu" or NULL */
     const char *source;      /* "measured", "imported:FORMAT" */
     const char *source_text; /* imported: the value as printed there, with unit; else NULL */

@@ -102,6 +102,11 @@ void nm_cells_free(struct nm_cells *cells);
 /* Every metric that the successful trials of a cell have, each summarised as it asks for. */
 void nm_cell_metrics(const struct nm_cell *cell, struct nm_metrics *ret);
 
+/* Samples over position of one trial, in the order of measuring; caller frees. -ENOENT: it has
+ * none. */
+int nm_select_points(struct nm_store *store, int64_t trial_id, struct nm_curve_point **ret_points,
+                     size_t *ret_n, struct nm_error *err) NM_MUST_CHECK;
+
 /* Bins of one trial (bytes per bin); caller frees. */
 int nm_select_bins(struct nm_store *store, int64_t trial_id, uint64_t **ret_bins, size_t *ret_n,
                    uint64_t *ret_bin_ns, struct nm_error *err) NM_MUST_CHECK;

@@ -196,12 +196,20 @@ static int read_histograms(struct nm_store *store, int64_t trial_id,
     return r < 0 ? r : 0;
 }
 
+/* Not every trial has samples. */
+static int unless_missing(int r, const struct nm_error *samples, struct nm_error *err)
+{
+    if (r < 0 && r != -ENOENT && err)
+        *err = *samples;
+    return r == -ENOENT ? 0 : r;
+}
+
 int nm_stored_document_read(struct nm_store *store, int64_t trial_id, bool whole,
                             struct nm_stored_document **ret, struct nm_error *err)
 {
     struct nm_stored_document *stored = calloc(1, sizeof(*stored));
     struct nm_trial_record *trial = stored ? &stored->document.trial : NULL;
-    struct nm_error no_bins;
+    struct nm_error samples;
     int r = 0;
 
     if (!stored || !(stored->pool = nm_pool_new()))
@@ -212,14 +220,14 @@ int nm_stored_document_read(struct nm_store *store, int64_t trial_id, bool whole
         r = read_metrics(store, trial_id, &stored->metrics, err);
     if (r == 0 && whole)
         r = read_histograms(store, trial_id, stored, err);
-    if (r == 0 && whole) {
-        r = nm_select_bins(store, trial_id, &stored->bins, &trial->n_bins, &trial->bin_ns,
-                           &no_bins);
-        if (r == -ENOENT)
-            r = 0;
-        else if (r < 0 && err)
-            *err = no_bins;
-    }
+    if (r == 0 && whole)
+        r = unless_missing(nm_select_bins(store, trial_id, &stored->bins, &trial->n_bins,
+                                          &trial->bin_ns, &samples),
+                           &samples, err);
+    if (r == 0 && whole)
+        r = unless_missing(
+            nm_select_points(store, trial_id, &stored->points, &trial->n_points, &samples),
+            &samples, err);
     if (r < 0) {
         nm_stored_document_free(stored);
         return r;
@@ -228,6 +236,7 @@ int nm_stored_document_read(struct nm_store *store, int64_t trial_id, bool whole
     trial->metrics = &stored->metrics;
     trial->histograms = stored->histograms;
     trial->bins_bytes = stored->bins;
+    trial->points = stored->points;
     *ret = stored;
     return 0;
 }
@@ -238,6 +247,7 @@ void nm_stored_document_free(struct nm_stored_document *stored)
         return;
     nm_pool_free(stored->pool);
     free(stored->bins);
+    free(stored->points);
     free(stored);
 }
 

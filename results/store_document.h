@@ -16,10 +16,12 @@ struct nm_stored_document {
     struct nm_metrics metrics;
     struct nm_histogram_record histograms[NM_DOCUMENT_HISTOGRAMS_MAX];
     uint64_t *bins;
+    struct nm_curve_point *points;
 };
 
 /* A void trial has status void and the reason for it as message. -ENOENT when there is no such
- * trial. Bins and histograms are read only with `whole`. nm_stored_document_free() in any case. */
+ * trial. Bins, points and histograms are read only with `whole`. nm_stored_document_free() in any
+ * case. */
 int nm_stored_document_read(struct nm_store *store, int64_t trial_id, bool whole,
                             struct nm_stored_document **ret, struct nm_error *err) NM_MUST_CHECK;
 void nm_stored_document_free(struct nm_stored_document *stored);

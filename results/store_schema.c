@@ -129,6 +129,14 @@ static const struct migration migrations[] = {
             " trial_id INTEGER PRIMARY KEY REFERENCES trial(id), bin_ns INTEGER NOT NULL,"
             " n INTEGER NOT NULL, data BLOB NOT NULL) STRICT;",
     },
+    {
+        .version = 2,
+        .title = "samples over position",
+        /* Offset, length, duration of each point, 3 * n LEB128 numbers. */
+        .sql = "CREATE TABLE points("
+               " trial_id INTEGER PRIMARY KEY REFERENCES trial(id), n INTEGER NOT NULL,"
+               " data BLOB NOT NULL) STRICT;",
+    },
 };
 
 #define N_MIGRATIONS (sizeof(migrations) / sizeof(migrations[0]))

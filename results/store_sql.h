@@ -93,6 +93,10 @@ int64_t nm_place_lock_holder(const char *path);
 /* mkdir -p for the directory of path. */
 int nm_place_make_parents(const char *path, struct nm_error *err) NM_MUST_CHECK;
 
+/* store_points.c: of one trial, inside its transaction; no points store nothing. */
+int nm_store_points(struct nm_store *store, int64_t trial_id, const struct nm_curve_point *points,
+                    size_t n, struct nm_error *err) NM_MUST_CHECK;
+
 /* store_pack.c: bins as one blob of LEB128 numbers. Heap, NULL when out of memory. */
 unsigned char *nm_pack_bins(const uint64_t *bins, size_t n, size_t *ret_size);
 int nm_pack_read(const unsigned char *blob, size_t size, uint64_t **ret_bins, size_t *ret_n,

@@ -222,6 +222,8 @@ int nm_store_trial(struct nm_store *store, const struct nm_trial_record *trial,
     if (r == 0)
         r = store_bins(store, id, trial, err);
     if (r == 0)
+        r = nm_store_points(store, id, trial->points, trial->n_points, err);
+    if (r == 0)
         r = age_firmware(store, trial, err);
     r = nm_sql_end(store, r, err);
     if (r == 0 && ret_trial_id)

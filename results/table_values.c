@@ -42,6 +42,7 @@ static struct headline headline_of(const struct nm_cell *cell)
         if (metrics.items[i].better != NM_BETTER_NONE) {
             headline.value = metrics.items[i].value;
             headline.lower_is_better = metrics.items[i].better == NM_BETTER_LOWER;
+            headline.is_rate = !strcmp(metrics.items[i].unit, "B/s");
             memcpy(headline.unit, metrics.items[i].unit, sizeof(headline.unit));
             break;
         }

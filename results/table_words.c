@@ -57,6 +57,9 @@ static const struct word phases[] = {
     {"list_random", NM_N("List, random")},
     {"rename_random", NM_N("Rename, random")},
     {"delete_random", NM_N("Delete, random")},
+    {"access", NM_N("Access time")},
+    {"search", NM_N("Most players")},
+    {"play", NM_N("Playback")},
     {NULL, NULL},
 };
 

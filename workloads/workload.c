@@ -47,6 +47,14 @@ void nm_metrics_combine(const struct nm_workload_ops *ops, const struct nm_metri
         }
 }
 
+void nm_points_add(struct nm_points *points, uint64_t offset_bytes, uint64_t length_bytes,
+                   uint64_t duration_ns)
+{
+    if (points && points->count < NM_POINTS_MAX)
+        points->items[points->count++] = (struct nm_curve_point){
+            .offset_bytes = offset_bytes, .length_bytes = length_bytes, .duration_ns = duration_ns};
+}
+
 const struct nm_metric *nm_metrics_get(const struct nm_metrics *set, const char *name)
 {
     for (uint32_t i = 0; i < set->count; i++)

@@ -61,6 +61,22 @@ void nm_metrics_combine(const struct nm_workload_ops *ops, const struct nm_metri
                         struct nm_metrics *ret);
 const struct nm_metric *nm_metrics_get(const struct nm_metrics *set, const char *name);
 
+/* What was measured place by place (the curve of a drive), in the order of measuring. */
+struct nm_curve_point {
+    uint64_t offset_bytes, length_bytes, duration_ns;
+};
+
+#define NM_POINTS_MAX 4096
+
+struct nm_points {
+    uint32_t count;
+    struct nm_curve_point items[NM_POINTS_MAX];
+};
+
+/* points may be NULL; what is beyond the maximum is left out. */
+void nm_points_add(struct nm_points *points, uint64_t offset_bytes, uint64_t length_bytes,
+                   uint64_t duration_ns);
+
 enum nm_phase_role {
     NM_PHASE_SETUP, /* before the first measured phase of a group; creates what the phases need */
     NM_PHASE_MEASURED, /* one trial */
@@ -98,6 +114,7 @@ struct nm_workload_context {
     bool no_flush;                /* nothing is flushed inside the clock; set by shape() alone */
     uint32_t files_per_directory; /* 0 = all in one */
     struct nm_histogram *file_latency; /* whole files, first operation to last; may be NULL */
+    struct nm_points *points;          /* place by place; stored with the trial; may be NULL */
     const struct nm_pattern *pattern; /* for local source files; buffers are filled by the engine */
 };
 

@@ -43,6 +43,7 @@ void nm_arena_reset(struct nm_arena *arena, unsigned n)
         for (int kind = 0; kind < NM_OP_KINDS; kind++)
             reset_histogram(&slot->operations_latency[kind]);
         reset_histogram(&slot->file_latency);
+        slot->points.count = 0;
         memset(slot, 0, offsetof(struct nm_slot, operations_latency));
     }
 }

@@ -90,6 +90,7 @@ struct nm_slot {
     uint32_t n_bins;
     struct nm_histogram operations_latency[NM_OP_KINDS];
     struct nm_histogram file_latency;
+    struct nm_points points;
     uint64_t bins_bytes[NM_BINS_MAX];
 };
 

@@ -211,6 +211,20 @@ static void add_bins(struct nm_outcome *outcome, const struct nm_slot *slot)
         outcome->bins_bytes[i] += slot->bins_bytes[i];
 }
 
+static void add_points(struct nm_outcome *outcome, const struct nm_points *points)
+{
+    struct nm_curve_point *more =
+        points->count
+            ? reallocarray(outcome->points, outcome->n_points + points->count, sizeof(*more))
+            : NULL;
+
+    if (!more)
+        return;
+    memcpy(more + outcome->n_points, points->items, points->count * sizeof(*more));
+    outcome->points = more;
+    outcome->n_points += points->count;
+}
+
 static void gather(const struct watch *watch, struct nm_outcome *outcome)
 {
     struct nm_arena *arena = watch->arena;
@@ -252,6 +266,7 @@ static void gather(const struct watch *watch, struct nm_outcome *outcome)
         if (slot->cpu_ns > outcome->busiest_cpu_ns)
             outcome->busiest_cpu_ns = slot->cpu_ns;
         outcome->leftover_files += slot->leftover_files;
+        add_points(outcome, &slot->points);
         for (int kind = 0; kind < NM_OP_KINDS; kind++)
             nm_histogram_merge(&outcome->latency[kind], &slot->operations_latency[kind]);
         nm_histogram_merge(&outcome->file_latency, &slot->file_latency);
@@ -309,6 +324,9 @@ void nm_outcome_done(struct nm_outcome *outcome)
     if (!outcome)
         return;
     free(outcome->bins_bytes);
+    free(outcome->points);
+    outcome->points = NULL;
+    outcome->n_points = 0;
     outcome->bins_bytes = NULL;
     outcome->n_bins = 0;
 }

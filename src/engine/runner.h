@@ -59,6 +59,8 @@ struct nm_outcome {
     struct nm_histogram latency[NM_OP_KINDS], file_latency;
     uint64_t *bins_bytes; /* heap */
     size_t n_bins;
+    struct nm_curve_point *points; /* heap; of one worker after the other */
+    size_t n_points;
 };
 
 void nm_outcome_done(struct nm_outcome *outcome);

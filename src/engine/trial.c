@@ -170,6 +170,8 @@ static void take_outcome(struct nm_trial_record *record, const struct nm_outcome
     record->bins_bytes = outcome->bins_bytes;
     record->n_bins = outcome->n_bins;
     record->bin_ns = NM_BIN_NS;
+    record->points = outcome->points;
+    record->n_points = outcome->n_points;
 }
 
 static struct nm_flag_input flag_input(const struct nm_run *run, const struct nm_group *group,

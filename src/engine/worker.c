@@ -278,6 +278,7 @@ static int run_phases(struct worker *w, struct nm_error *err)
         run.context.directory = job->directory;
         run.context.pattern = &run.pattern;
         run.context.file_latency = run.measured ? &w->slot->file_latency : NULL;
+        run.context.points = run.measured ? &w->slot->points : NULL;
         if (last && run.phase > job->setup_from && phases[run.phase].drop_caches &&
             job->backend->drop_caches)
             r = job->backend->drop_caches(w->session, err);

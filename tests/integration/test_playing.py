@@ -1,8 +1,13 @@
-"""video over each protocol, on files and raw devices, and the proof of its search: on a target of a
-set rate the number found is rate / bit rate.
+"""video and drive over each protocol, on files and raw devices; the proof of video's search: on a
+target of a set rate the number found is rate / bit rate; drive:write leaves every byte as it was.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
+import os
+import signal
+import subprocess
+import time
+
 import harness
 
 SMALL = {"video.size": "16MiB", "video.most": "2", "video.time": "400ms", "video.buffer": "100ms",
@@ -70,6 +75,63 @@ class Everywhere(harness.LabTestCase):
                 self.assertEqual(phase["status"], "ok")
                 self.assertIsNone(phase["bytes_per_s"])
                 self.assertGreaterEqual(metrics_of(phase)["players"], 1)
+
+    def test_drive_measures_on_every_protocol(self):
+        for name, url in self.targets().items():
+            with self.subTest(name):
+                result = self.nasmark("bench", url, "-w", "drive", "--trials", "1", "--json",
+                                      "--credentials", self.lab.credentials,
+                                      *sets({"drive.size": "8MiB", "drive.accesses": "500",
+                                             "drive.sample": "64KiB", "run.pause": "0s"}))
+                phases = phases_of(result)
+                self.assertEqual([phase["status"] for phase in phases.values()], ["ok", "ok"])
+                self.assertGreater(metrics_of(phases["read"])["min_rate"], 0)
+                self.assertGreater(metrics_of(phases["access"])["average_access"], 0)
+                trial = phases["read"]["trials"][0]["id"]
+                points = self.nasmark("show", trial, "--json").json()[0]["points"]
+                self.assertEqual(len(points), 100)
+                self.assertEqual(points, sorted(points))
+                self.assertEqual({length for _, length, _ in points}, {65536})
+
+
+class Write(harness.TestCase):
+    """drive:write on an image full of data."""
+
+    def setUp(self):
+        super().setUp()
+        self.image = self.scratch / "disk.img"
+        self.data = os.urandom(24 << 20)
+        self.image.write_bytes(self.data)
+        self.command = ("bench", str(self.image), "-w", "drive:write", "--trials", "1",
+                        *sets({"run.pause": "0s"}))
+        self.consent = ("--set", f"local.allow_destroy={self.image}")
+
+    def test_without_consent_nothing_is_written(self):
+        before = self.image.stat().st_mtime_ns
+        result = self.nasmark(*self.command, expect=1)
+        self.assertIn("not blank", result.err)
+        self.assertEqual(self.image.stat().st_mtime_ns, before)
+        self.assertEqual(self.image.read_bytes(), self.data)
+
+    def test_every_byte_is_put_back(self):
+        before = self.image.stat().st_mtime_ns
+        result = self.nasmark(*self.command, *self.consent, "--json")
+        self.assertGreater(metrics_of(phases_of(result)["write"])["average_rate"], 0)
+        self.assertGreater(self.image.stat().st_mtime_ns, before)  # it was written
+        self.assertEqual(self.image.read_bytes(), self.data)
+
+    def test_stopped_while_it_writes_every_byte_is_there(self):
+        for how in (signal.SIGINT, signal.SIGKILL):
+            before = self.image.stat().st_mtime_ns
+            process = subprocess.Popen(
+                [harness.program(), *self.command, *self.consent, "--again", "--set",
+                 "drive.samples=4000"], env={**os.environ, **self.environment()},
+                cwd=self.scratch, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            while self.image.stat().st_mtime_ns == before and process.poll() is None:
+                time.sleep(0.001)
+            process.send_signal(how)
+            self.assertIn(process.wait(timeout=30), (130, -9))
+            self.assertEqual(self.image.read_bytes(), self.data)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,8 @@ static const uint64_t bins[] = {5, 0, 9007199254740993}; /* more than a double h
 
 static struct nm_document example(void)
 {
+    static const struct nm_curve_point points[] = {{0, 10485760, 103456789},
+                                                   {1ull << 43, 4096, 11234}};
     static const struct nm_histogram_record record = {.operation = "write",
                                                       .histogram = &histogram};
 
@@ -67,6 +69,8 @@ static struct nm_document example(void)
                   .bins_bytes = bins,
                   .n_bins = 3,
                   .bin_ns = 100000000,
+                  .points = points,
+                  .n_points = 2,
                   .flags = "link",
                   .source = "imported:csv",
                   .source_text = "47.3 MB/s"},
@@ -91,6 +95,8 @@ static void test_document_comes_back_whole(void **state)
     assert_true(out->session.seed == UINT64_MAX);
     assert_string_equal(out->volume.name, "sińgle");
     assert_true(out->trial.bins_bytes[2] == 9007199254740993);
+    assert_int_equal(out->trial.n_points, 2);
+    assert_true(out->trial.points[1].offset_bytes == 1ull << 43);
     assert_int_equal(out->trial.status, NM_STATUS_FAILED);
     assert_int_equal(out->trial.reason, NM_REASON_NO_SPACE);
     assert_true(out->trial.phase_writes);
