@@ -184,7 +184,7 @@ static bool flush_sentence(const struct nm_table_doc *doc, const struct nm_grid 
                      nm_tr(doc->language,
                            "%s, %s: flush = ack: the clock stops when the server has acknowledged "
                            "the data, not when they are on its disks."),
-                     nm_words_phase(doc, cell->phase),
+                     nm_words_column(doc, grid, k),
                      nm_words_protocol(doc->language, cell->protocol));
             return true;
         }

@@ -13,7 +13,7 @@
 int nm_measure(const struct nm_arguments *arguments, struct nm_plan *plan, struct nm_vault *vault,
                const struct nm_campaign_options *options, bool dry_run);
 
-/* --dry-run: cells, bytes to move, estimated time and space. */
+/* --dry-run: cells, bytes to move, estimated time and space, trials that the noise asks for. */
 int nm_measure_preview(const struct nm_arguments *arguments, const struct nm_campaign *campaign,
                        const struct nm_plan *plan, struct nm_error *err) NM_MUST_CHECK;
 

@@ -391,7 +391,8 @@ const struct nm_option_section nm_plan_run_section =
 const struct nm_option_section nm_plan_profile_section =
     SECTION("profile", profile_options, struct nm_plan_profile_head,
             "[profile NAME]: a workload of your own, by other values for the section of an "
-            "existing one.");
+            "existing one. The name of a built-in profile changes that one; so does \"--set "
+            "cdm8.size=256MiB\".");
 
 static void add(const struct nm_option_section **list, size_t *n,
                 const struct nm_option_section *section)

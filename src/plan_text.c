@@ -203,9 +203,17 @@ static size_t count_volumes(const struct nm_plan_text *text, const char **ret_fi
     return n;
 }
 
-/* What stands before the last dot: "run", "volume NAME", "profile NAME", the bare name of a volume,
- * or "volume" when there is only one. */
-static int resolve_target(const struct nm_plan_text *text, char *target, const char **ret_section,
+static bool is_section(const char *name)
+{
+    for (const struct nm_option_section *const *s = nm_plan_sections(); *s; s++)
+        if (!strcmp((*s)->name, name))
+            return true;
+    return false;
+}
+
+/* What stands before the last dot: "run", "volume NAME", "profile NAME", the bare name of a volume
+ * or profile, or "volume" when there is only one. */
+static int resolve_target(struct nm_plan_text *text, char *target, const char **ret_section,
                           const char **ret_name, struct nm_error *err)
 {
     char *blank = strchr(target, ' ');
@@ -218,13 +226,17 @@ static int resolve_target(const struct nm_plan_text *text, char *target, const c
         *ret_name = blank + 1;
     } else if (!strcmp(target, "volume") && count_volumes(text, &only) == 1) {
         *ret_name = only;
-    } else if (find_exact(text, "volume", target, NULL)) {
-        for (const struct nm_option_section *const *s = nm_plan_sections(); *s; s++)
-            if (!strcmp((*s)->name, target))
-                return 0;
+    } else if (!is_section(target) && find_exact(text, "volume", target, NULL)) {
         *ret_section = "volume";
         *ret_name = target;
+    } else if (!is_section(target) &&
+               (find_exact(text, "profile", target, NULL) || nm_profile_find(target))) {
+        *ret_section = "profile";
+        *ret_name = target;
     }
+    if (*ret_name && !strcmp(*ret_section, "profile") && nm_profile_find(*ret_name) &&
+        !find_exact(text, "profile", *ret_name, NULL))
+        return nm_plan_text_put(text, "profile", *ret_name, NULL, NULL, true, err);
     if (*ret_name && !find_exact(text, *ret_section, *ret_name, NULL))
         return nm_error_set(err, -EINVAL, NM_REASON_NONE, "the plan has no [%s %.60s]",
                             *ret_section, *ret_name);

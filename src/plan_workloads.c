@@ -122,7 +122,22 @@ static int set_in_profile(struct nm_plan_profile *profile, const char *key, cons
     return nm_options_set(profile->ops->options, profile->options, key, value, err);
 }
 
-/* One [profile NAME], from its heading. */
+/* A built-in profile becomes one of the plan when it is used or changed. */
+static int use_built_in(struct nm_plan *plan, const char *name, struct nm_plan_profile **ret,
+                        struct nm_error *err)
+{
+    const struct nm_profile *row = nm_profile_find(name);
+    int r;
+
+    if (!row)
+        return unknown_workload(plan, name, err);
+    r = add_profile(plan, row->name, row->workload, ret, err);
+    for (size_t i = 0; i < row->n_items && !r; i++)
+        r = set_in_profile(*ret, row->items[i].key, row->items[i].value, err);
+    return r;
+}
+
+/* One [profile NAME], from its heading. The name of a built-in one changes that one. */
 static int parse_profile(struct nm_plan *plan, const struct nm_plan_text *text,
                          const struct nm_plan_entry *heading, struct nm_error *err)
 {
@@ -131,7 +146,9 @@ static int parse_profile(struct nm_plan *plan, const struct nm_plan_text *text,
     struct nm_plan_profile *profile;
     int r;
 
-    if (!workload->key)
+    if (!workload->key && nm_profile_find(heading->name))
+        r = use_built_in(plan, heading->name, &profile, err);
+    else if (!workload->key)
         r = nm_error_set(err, -EINVAL, NM_REASON_NONE,
                          "[profile %.60s] lacks \"workload\", the workload it is made of",
                          heading->name);
@@ -164,24 +181,6 @@ int nm_plan_parse_profiles(struct nm_plan *plan, const struct nm_plan_text *text
     for (size_t i = 0; i < text->n_entries && !r; i++)
         if (!text->entries[i].key && !strcmp(text->entries[i].section, "profile"))
             r = parse_profile(plan, text, &text->entries[i], err);
-    return r;
-}
-
-/* A built-in profile becomes one of the plan when it is used. */
-static int use_built_in(struct nm_plan *plan, const char *name, struct nm_plan_profile **ret,
-                        struct nm_error *err)
-{
-    const struct nm_profile *row = NULL;
-    int r;
-
-    for (size_t i = 0; nm_profile_table[i] && !row; i++)
-        if (!strcmp(nm_profile_table[i]->name, name))
-            row = nm_profile_table[i];
-    if (!row)
-        return unknown_workload(plan, name, err);
-    r = add_profile(plan, row->name, row->workload, ret, err);
-    for (size_t i = 0; i < row->n_items && !r; i++)
-        r = set_in_profile(*ret, row->items[i].key, row->items[i].value, err);
     return r;
 }
 

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "measure.h"
 
-#include "select.h"
+#include "preview.h"
 #include "units.h"
 
 #include <errno.h>
@@ -14,6 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* A change that a comparison shall see, as `compare` has it when nobody says otherwise. */
+#define MARGIN 0.05
 
 /* Where nothing is known: a gigabit link, and a small file every 5 ms. */
 #define ASSUMED_BYTES_PER_S 100e6
@@ -26,7 +29,8 @@ struct row {
     uint32_t trials;
     struct nm_workload_size size; /* of one trial */
     double seconds;               /* of one trial */
-    bool known;                   /* seconds were measured before */
+    bool timed;                   /* the plan says how long it takes */
+    const struct nm_cell *before; /* with trials that succeeded; NULL = never measured */
     bool applicable;
     const char *unsupported; /* reason, NULL = can run */
     struct nm_error err;
@@ -56,26 +60,33 @@ static struct nm_cells *earlier_cells(const struct nm_arguments *arguments,
     return cells;
 }
 
-static void estimate(struct row *row, const struct nm_cells *cells)
+static const struct nm_cell *find_before(const struct row *row, const struct nm_cells *cells)
 {
     const char *protocol = nm_protocol_name(row->group->target->protocol);
 
-    row->seconds = (double)row->size.bytes / ASSUMED_BYTES_PER_S +
-                   (double)row->size.files / ASSUMED_FILES_PER_S;
-    row->known = row->size.duration_ns != 0;
-    if (row->known)
-        row->seconds = (double)row->size.duration_ns / 1e9;
     for (size_t i = 0; cells && i < cells->count; i++) {
         const struct nm_cell *cell = &cells->items[i];
 
-        if (cell->n_ok && !strcmp(cell->volume, row->volume->name) &&
+        if (cell->n_ok && !cell->imported && !strcmp(cell->volume, row->volume->name) &&
             !strcmp(cell->protocol, protocol) &&
             !strcmp(cell->workload, row->group->workload->key) &&
-            !strcmp(cell->phase, row->phase->name) && row->size.bytes && cell->bytes_per_s > 0) {
-            row->seconds = (double)row->size.bytes / cell->bytes_per_s;
-            row->known = true;
-        }
+            !strcmp(cell->phase, row->phase->name) && cell->bytes_per_s > 0)
+            return cell;
     }
+    return NULL;
+}
+
+static void estimate(struct row *row, const struct nm_cells *cells)
+{
+    row->before = find_before(row, cells);
+    row->timed = row->size.duration_ns != 0;
+    if (row->timed)
+        row->seconds = (double)row->size.duration_ns / 1e9;
+    else if (row->before)
+        row->seconds = (double)row->size.bytes / row->before->bytes_per_s;
+    else
+        row->seconds = (double)row->size.bytes / ASSUMED_BYTES_PER_S +
+                       (double)row->size.files / ASSUMED_FILES_PER_S;
 }
 
 static size_t make_rows(const struct nm_campaign *campaign, const struct nm_plan *plan,
@@ -135,7 +146,7 @@ static struct totals add_up(const struct row *rows, size_t n)
         totals.trials += rows[i].trials;
         totals.bytes += rows[i].size.bytes * rows[i].trials;
         totals.seconds += rows[i].seconds * rows[i].trials;
-        totals.all_known &= rows[i].known;
+        totals.all_known &= rows[i].timed || rows[i].before;
         if (rows[i].size.space_bytes > totals.space_bytes)
             totals.space_bytes = rows[i].size.space_bytes; /* groups run one after the other */
     }
@@ -154,11 +165,14 @@ static void print_text(const struct row *rows, size_t n, const struct totals *to
             printf("n/a, no URL\n");
         else if (rows[i].unsupported)
             printf("unsupported: %s\n", rows[i].unsupported);
+        else if (rows[i].timed)
+            printf("%" PRIu32 " x %s\n", rows[i].trials,
+                   nm_units_format_duration(rows[i].size.duration_ns, time, sizeof(time)));
         else
             printf("%" PRIu32 " x %s, about %s each%s\n", rows[i].trials,
                    nm_units_format_bytes_human(rows[i].size.bytes, bytes, sizeof(bytes)),
                    nm_units_format_duration((uint64_t)(rows[i].seconds * 1e9), time, sizeof(time)),
-                   rows[i].known ? " (as measured before)" : "");
+                   rows[i].before ? " (as measured before)" : "");
     }
     printf("%u cells, %u trials: %s to move, about %s%s, %s free on each target\n", totals->cells,
            totals->trials, nm_units_format_bytes_human(totals->bytes, bytes, sizeof(bytes)),
@@ -168,7 +182,21 @@ static void print_text(const struct row *rows, size_t n, const struct totals *to
            nm_units_format_bytes_human(totals->space_bytes, space, sizeof(space)));
 }
 
-static int print_json(const struct row *rows, size_t n, const struct totals *totals)
+static void print_noise(const struct nm_preview_noise *noise, uint32_t trials)
+{
+    if (!noise->n_cells)
+        return;
+    printf("noise seen: %.2g %% between trials of a cell (median of %zu); to see %.3g %% takes ",
+           100 * noise->noise, noise->n_cells, 100 * noise->margin);
+    if (!noise->needed_trials)
+        printf("more than %d trials", NM_STATS_MAX_TRIALS);
+    else
+        printf("%u trials", noise->needed_trials);
+    printf(" a cell, the plan has %" PRIu32 "\n", trials);
+}
+
+static int print_json(const struct row *rows, size_t n, const struct totals *totals,
+                      const struct nm_preview_noise *noise)
 {
     json_t *cells = json_array();
 
@@ -190,6 +218,12 @@ static int print_json(const struct row *rows, size_t n, const struct totals *tot
     json_t *document = json_pack("{s:i, s:n, s:o, s:I, s:I, s:f}", "schema", 1, "run", "dry_run",
                                  cells, "bytes", (json_int_t)totals->bytes, "space_bytes",
                                  (json_int_t)totals->space_bytes, "estimated_s", totals->seconds);
+    if (document && noise->n_cells)
+        json_object_set_new(
+            document, "noise",
+            json_pack("{s:f, s:I, s:f, s:o}", "between_trials", noise->noise, "cells",
+                      (json_int_t)noise->n_cells, "margin", noise->margin, "needed_trials",
+                      noise->needed_trials ? json_integer(noise->needed_trials) : json_null()));
     int r = document ? json_dumpf(document, stdout, JSON_INDENT(2)) : -1;
 
     putchar('\n');
@@ -197,25 +231,57 @@ static int print_json(const struct row *rows, size_t n, const struct totals *tot
     return r;
 }
 
+/* Measured phases of all groups. */
+static size_t count_rows(const struct nm_campaign *campaign)
+{
+    size_t n_groups, n = 0;
+    const struct nm_group *groups = nm_campaign_groups(campaign, &n_groups);
+
+    for (size_t g = 0; g < n_groups; g++) {
+        const struct nm_workload *workload = groups[g].workload->workload;
+        const struct nm_phase *phases;
+        size_t n_phases = workload->ops->phases(workload, &phases);
+
+        for (size_t p = 0; p < n_phases; p++)
+            n += phases[p].role == NM_PHASE_MEASURED;
+    }
+    return n;
+}
+
+static int read_noise(const struct row *rows, size_t n, struct nm_preview_noise *ret,
+                      struct nm_error *err)
+{
+    const struct nm_cell **before = calloc(n + 1, sizeof(*before));
+    int r;
+
+    if (!before)
+        return nm_error_no_memory(err);
+    for (size_t i = 0; i < n; i++)
+        before[i] = rows[i].before;
+    r = nm_preview_noise(before, n, MARGIN, ret, err);
+    free(before);
+    return r;
+}
+
 int nm_measure_preview(const struct nm_arguments *arguments, const struct nm_campaign *campaign,
                        const struct nm_plan *plan, struct nm_error *err)
 {
-    size_t n_groups;
-
-    nm_campaign_groups(campaign, &n_groups);
-    struct row *rows = calloc(n_groups * NM_PHASES_MAX, sizeof(*rows));
+    struct row *rows = calloc(count_rows(campaign) + 1, sizeof(*rows));
 
     if (!rows)
-        return nm_error_errno(err, -ENOMEM, "out of memory");
+        return nm_error_no_memory(err);
     struct nm_cells *cells = earlier_cells(arguments, plan);
     size_t n = make_rows(campaign, plan, cells, rows);
     struct totals totals = add_up(rows, n);
-    int r = 0;
+    struct nm_preview_noise noise;
+    int r = read_noise(rows, n, &noise, err);
 
-    if (!arguments->json)
+    if (r == 0 && !arguments->json) {
         print_text(rows, n, &totals);
-    else if (print_json(rows, n, &totals) < 0)
+        print_noise(&noise, plan->run.trials);
+    } else if (r == 0 && print_json(rows, n, &totals, &noise) < 0) {
         r = nm_error_errno(err, -EIO, "cannot write the result");
+    }
     nm_cells_free(cells);
     free(rows);
     return r;

@@ -86,6 +86,14 @@ const struct nm_workload_ops *nm_workload_find(const char *name)
     return NULL;
 }
 
+const struct nm_profile *nm_profile_find(const char *name)
+{
+    for (size_t i = 0; nm_profile_table[i]; i++)
+        if (!strcmp(nm_profile_table[i]->name, name))
+            return nm_profile_table[i];
+    return NULL;
+}
+
 int nm_workload_table_check(struct nm_error *err)
 {
     for (size_t i = 0; nm_workload_table[i]; i++) {

@@ -237,6 +237,7 @@ struct nm_profile {
     size_t n_items;
 };
 
-extern const struct nm_profile *const nm_profile_table[]; /* NULL-terminated */
+extern const struct nm_profile *const nm_profile_table[];   /* NULL-terminated */
+const struct nm_profile *nm_profile_find(const char *name); /* NULL = unknown */
 
 #endif

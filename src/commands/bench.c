@@ -31,7 +31,8 @@ static const struct nm_arg args[] = {
      .help = "measure another round, also of cells that are complete"},
     {.name = "dry-run",
      .type = NM_ARG_FLAG,
-     .help = "print cells, bytes to move, estimated time and space; touch nothing"},
+     .help = "print cells, bytes to move, estimated time and space, and the trials that the noise "
+             "seen before asks for; touch nothing"},
 };
 
 static int run(const struct nm_arguments *arguments)

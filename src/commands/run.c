@@ -27,7 +27,8 @@ static const struct nm_arg args[] = {
      .help = "overrides a value of the plan; may be repeated"},
     {.name = "dry-run",
      .type = NM_ARG_FLAG,
-     .help = "print cells, bytes to move, estimated time and space; touch nothing"},
+     .help = "print cells, bytes to move, estimated time and space, and the trials that the noise "
+             "seen before asks for; touch nothing"},
     {.name = "resume",
      .type = NM_ARG_FLAG,
      .help = "go on with an unfinished campaign of exactly this plan"},

@@ -10,6 +10,7 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "clock.h"
+#include "steps.h"
 #include "table.h"
 
 #include <errno.h>
@@ -72,6 +73,7 @@ static void trial(struct maker *maker, const struct cell *cell, uint32_t pass, d
     bool upload = !strcmp(cell->phase, "upload") || strstr(cell->phase, "write");
     struct nm_conditions conditions = {0};
     struct nm_metrics metrics = {0};
+    struct nm_step step;
     static uint64_t bins[100];
     struct nm_trial_record record = {
         .session_id = maker->session_id,
@@ -108,6 +110,8 @@ static void trial(struct maker *maker, const struct cell *cell, uint32_t pass, d
         bins[i] = 4000000 + i * 12345 % 777777;
     nm_conditions_set(&conditions, "data", "random");
     nm_conditions_set(&conditions, "flush", !strcmp(cell->protocol, "smb") ? "ack" : "end");
+    if (nm_step_parse(cell->phase, &step, NULL) == 0)
+        nm_conditions_set(&conditions, "block_bytes", "%u", step.block_bytes);
     if (maker->dialect)
         nm_conditions_set(&conditions, "smb.dialect", "%s", maker->dialect);
     if (status == NM_STATUS_OK && cell->files)

@@ -461,6 +461,27 @@ static void test_plan_from_url(void **state)
     nm_vault_free(vault);
 }
 
+static void test_plan_sets_change_built_in_profiles(void **state)
+{
+    static const char *const sets[] = {"atto2.length=9KiB", "mine.length=3KiB"};
+    static const char text[] = NAS VOLUME "[run]\nworkloads = atto2 mine\n"
+                                          "[profile mine]\nworkload = sequential\n";
+    const struct fake_options *options;
+    struct nm_plan *plan = NULL;
+    char *warnings = NULL;
+    struct nm_error err;
+
+    (void)state;
+    assert_int_equal(parse_sets(text, sets, 2, &plan, &warnings, &err), 0);
+    assert_int_equal(plan->n_profiles, 2);
+    assert_string_equal(plan->profiles[1].name, "atto2");
+    options = plan->profiles[1].options;
+    assert_int_equal(options->bytes, 9 << 10);
+    nm_plan_free(plan);
+    assert_true(parse_sets(text, (const char *[]){"atto2.lenth=9"}, 1, &plan, &warnings, &err) < 0);
+    assert_non_null(strstr(err.text, "did you mean \"length\""));
+}
+
 static void test_plan_template_is_a_plan(void **state)
 {
     char *text = nm_plan_template(), *all = strdup(text);
@@ -541,6 +562,7 @@ int main(void)
         cmocka_unit_test(test_plan_passwords_go_to_the_vault_alone),
         cmocka_unit_test(test_plan_identity_leaves_out_what_does_not_matter),
         cmocka_unit_test(test_plan_from_url),
+        cmocka_unit_test(test_plan_sets_change_built_in_profiles),
         cmocka_unit_test(test_plan_template_is_a_plan),
         cmocka_unit_test(test_plan_load_reads_files),
         cmocka_unit_test(test_plan_too_many_settings_end_soon),
