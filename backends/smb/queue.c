@@ -418,7 +418,8 @@ static void reap_some(struct nm_smb_session *session, uint64_t deadline_ns)
     for (int i = 0; i < n; i++)
         if (numbers[i] < session->n_slots)
             finish(session, numbers[i]);
-    if (n < 0) {
+    /* Before expire(): what waits for a dead lane gets old, but that is not why it fails. */
+    if (session->lanes.lost) {
         struct nm_error err;
 
         nm_error_set(&err, -ECONNABORTED, NM_REASON_CONNECTION_LOST,
