@@ -205,6 +205,10 @@ struct nm_backend_ops {
 
     /* MAY. CPU time of helper processes so far (smb lanes). */
     uint64_t (*helpers_cpu_ns)(struct nm_session *session);
+
+    /* MAY. Requests repeated so far because the server said "not now" (BUSY, UNIT ATTENTION,
+     * JUKEBOX); the time this took is in the clock. */
+    uint64_t (*repeats)(struct nm_session *session);
 };
 
 /* First member of every backend's session structure; zeroed by connect, filled in by

@@ -25,6 +25,18 @@ uint64_t nm_clock_utc_ns(void)
     return read_ns(CLOCK_REALTIME);
 }
 
+uint64_t nm_clock_suspended_ns(void)
+{
+    uint64_t before_ns, boot_ns, after_ns;
+
+    do { /* all three without being interrupted for long */
+        before_ns = nm_clock_now_ns();
+        boot_ns = read_ns(CLOCK_BOOTTIME);
+        after_ns = nm_clock_now_ns();
+    } while (after_ns - before_ns > NM_NS_PER_MS);
+    return boot_ns > after_ns ? boot_ns - after_ns : 0;
+}
+
 uint64_t nm_clock_thread_cpu_ns(void)
 {
     return read_ns(CLOCK_THREAD_CPUTIME_ID);

@@ -18,6 +18,9 @@ uint64_t nm_clock_utc_ns(void);        /* CLOCK_REALTIME, since 1970; for labels
 uint64_t nm_clock_thread_cpu_ns(void); /* CPU time of the calling thread */
 uint64_t nm_clock_process_cpu_ns(void);
 
+/* How long this machine has been suspended since it was booted, to about a millisecond. */
+uint64_t nm_clock_suspended_ns(void);
+
 /* Sleeps until the monotonic clock shows at least until_ns; survives signals. */
 void nm_clock_sleep_until_ns(uint64_t until_ns);
 

@@ -112,7 +112,9 @@ const struct nm_condition_def nm_condition_table[] = {
     INFO("nfs.version_reason", "", "why NFSv4 was chosen where no version was asked for"),
     IMPLIED("nfs.export", "", THE_TARGET, "export that holds the target"),
     IMPLIED("nfs.fsid", "", THE_TARGET, "file system behind the export"),
-    INFO("nfs.delays", "", "answers that said: try again later"),
+    INFO("nfs.delays", "",
+         "answers that said \"try again later\" while connecting; later ones are the metric "
+         "repeats"),
     INFO("nfs.reconnects", "", "idle connections that the server had closed"),
     INFO("nfs.uid", "", "user id sent"),
     INFO("nfs.gid", "", "group id sent"),
@@ -133,7 +135,9 @@ const struct nm_condition_def nm_condition_table[] = {
     INFO("iscsi.portal", "", "portal that was really used"),
     INFO("iscsi.chap", "", "authentication: none, one-way, mutual"),
     INFO("iscsi.capacity", "B", "capacity of the LUN"),
-    INFO("iscsi.retries", "", "commands repeated after BUSY or UNIT ATTENTION"),
+    INFO("iscsi.retries", "",
+         "commands repeated after BUSY or UNIT ATTENTION while connecting; later ones are the "
+         "metric repeats"),
     KEY("lunfs.block_bytes", "B", NM_FACTOR_PROTOCOL | NM_FACTOR_VOLUME, "its block"),
     INFO("lunfs.mkfs_ns", "ns", "time to make the file system"),
 

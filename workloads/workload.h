@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define NM_METRICS_MAX 48
+#define NM_METRICS_MAX 64
 #define NM_PHASES_MAX  40
 
 enum nm_better {

@@ -253,6 +253,11 @@ static bool suits(const struct nm_url *url)
     return !fs || !strcmp(fs, "raw");
 }
 
+static uint64_t repeats(struct nm_session *base)
+{
+    return ((struct nm_iscsi_session *)base)->retries;
+}
+
 const struct nm_backend_ops nm_backend_iscsi = {
     .name = "iscsi",
     .help = "a LUN over iSCSI as a block device (libiscsi)",
@@ -270,4 +275,5 @@ const struct nm_backend_ops nm_backend_iscsi = {
     .cancel = nm_iscsi_cancel,
     .claim = claim,
     .release = release,
+    .repeats = repeats,
 };

@@ -25,13 +25,6 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-bool local_is_device(const char *path)
-{
-    struct stat st;
-
-    return stat(path, &st) == 0 && (S_ISBLK(st.st_mode) || S_ISREG(st.st_mode));
-}
-
 int local_device_connect(struct local_session *s, struct nm_error *err)
 {
     uint64_t bytes = 0;

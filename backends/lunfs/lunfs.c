@@ -259,6 +259,13 @@ static void cancel(struct nm_session *base)
         fs->lower->ops->cancel(fs->lower);
 }
 
+static uint64_t repeats(struct nm_session *base)
+{
+    const struct lunfs *fs = (struct lunfs *)base;
+
+    return fs->lower->ops->repeats ? fs->lower->ops->repeats(fs->lower) : 0;
+}
+
 static bool suits(const struct nm_url *url)
 {
     const char *fs = nm_url_arg(url, "fs");
@@ -283,4 +290,5 @@ const struct nm_backend_ops nm_backend_lunfs = {
     .cancel = cancel,
     .claim = claim,
     .drop_caches = drop_caches,
+    .repeats = repeats,
 };

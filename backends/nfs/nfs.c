@@ -215,6 +215,11 @@ static void nfs_cancel(struct nm_session *session)
             rq->aborted = true;
 }
 
+static uint64_t repeats(struct nm_session *base)
+{
+    return ((struct nm_nfs_session *)base)->delays;
+}
+
 const struct nm_backend_ops nm_backend_nfs = {
     .name = "nfs",
     .help = "NFS version 3 or 4.0 with libnfs",
@@ -228,4 +233,5 @@ const struct nm_backend_ops nm_backend_nfs = {
     .submit = nfs_submit,
     .reap = nfs_reap,
     .cancel = nfs_cancel,
+    .repeats = repeats,
 };

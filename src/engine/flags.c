@@ -19,6 +19,9 @@
 #define SHORT_NS    (NM_NS_PER_S / 2)
 #define UNSTABLE_CV 0.30
 #define RAM_FACTOR  2
+#define SPEEDUP     1.5 /* of reading the same again */
+#define ASYMMETRY   3.0
+#define LARGE_BYTES (256 << 10)
 /* Preamble and start 8, gap 12, checksum 4, header 14; IPv4 20, TCP 20 + 12 time stamp. */
 #define FRAME_BYTES  38.0
 #define HEADER_BYTES 52.0
@@ -29,6 +32,7 @@ enum flag {
     FLAG_LINK,
     FLAG_CACHED,
     FLAG_SERVER_CACHED,
+    FLAG_ASYMMETRIC,
     FLAG_BUFFERED,
     FLAG_UNFLUSHED,
     FLAG_COMPRESSIBLE,
@@ -54,11 +58,14 @@ static const struct {
          NM_N("at least 95 percent of what the network link carries: the link is the limit")},
     [FLAG_CACHED] =
         {"cached",
-         NM_N("faster than the link or read back from less than twice the memory of the NAS: "
-              "may come from a cache")},
+         NM_N("faster than the link, or read back from less than twice the memory of the NAS, or "
+              "much faster when read again: may come from a cache")},
     [FLAG_SERVER_CACHED] = {"server-cached",
                             NM_N("ends when the server acknowledged, the data may still be in its "
                                  "memory; use a set of more than twice the memory of the NAS")},
+    [FLAG_ASYMMETRIC] = {"asymmetric",
+                         NM_N("more than three times as fast in one direction as in the other: a "
+                              "switch or cable that loses packets one way, or a cache")},
     [FLAG_BUFFERED] = {"buffered", NM_N("went through this machine's page cache")},
     [FLAG_UNFLUSHED] = {"unflushed", NM_N("ended before the data were flushed: some may still be "
                                           "in memory")},
@@ -123,6 +130,36 @@ static double *rates_of(const struct nm_flag_input *input, size_t *ret_n, uint64
     return rates;
 }
 
+bool nm_flags_shows_direction(const struct nm_flag_input *input)
+{
+    return input->request_bytes >= LARGE_BYTES && input->duration_ns >= SHORT_NS;
+}
+
+double nm_flags_repeat_speedup(const struct nm_metrics *metrics)
+{
+    const struct nm_metric *first = nm_metrics_get(metrics, "run1_rate"), *run;
+    double best = 0;
+    char name[32];
+
+    for (unsigned i = 2;; i++) {
+        snprintf(name, sizeof(name), "run%u_rate", i);
+        run = nm_metrics_get(metrics, name);
+        if (!run)
+            break;
+        if (run->value > best)
+            best = run->value;
+    }
+    return first && first->value > 0 ? best / first->value : 0;
+}
+
+static bool asymmetric(const struct nm_flag_input *input, double rate)
+{
+    double other = input->opposite_per_s;
+
+    return other > 0 && rate > 0 && nm_flags_shows_direction(input) &&
+           (rate > ASYMMETRY * other || other > ASYMMETRY * rate);
+}
+
 static void judge_course(const struct nm_flag_input *input, bool on[FLAGS])
 {
     uint64_t bin_ns;
@@ -155,10 +192,13 @@ void nm_flags_judge(const struct nm_flag_input *input, char *out, size_t size)
     on[FLAG_CLIENT_CPU] =
         input->network && (double)input->busiest_cpu_ns > BUSY_CPU * (double)input->duration_ns;
     on[FLAG_LINK] = link > 0 && rate >= FULL_LINK * link && rate <= ABOVE_LINK * link;
-    on[FLAG_CACHED] = (link > 0 && rate > ABOVE_LINK * link) ||
-                      (!input->writes && input->network && small && !prepared) ||
-                      has(input->conditions, "cached", "yes");
+    on[FLAG_CACHED] =
+        (link > 0 && rate > ABOVE_LINK * link) ||
+        (!input->writes && input->network && small && !prepared) ||
+        (!input->writes && input->repeat_speedup > SPEEDUP && (small || !input->nas_ram_bytes)) ||
+        has(input->conditions, "cached", "yes");
     on[FLAG_SERVER_CACHED] = input->writes && input->no_flush && (small || !input->nas_ram_bytes);
+    on[FLAG_ASYMMETRIC] = asymmetric(input, rate);
     on[FLAG_BUFFERED] =
         has(input->conditions, "direct", "no") || has(input->conditions, "buffered", "yes");
     on[FLAG_UNFLUSHED] = input->writes && has(input->conditions, "flush", "none");

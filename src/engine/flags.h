@@ -21,11 +21,22 @@ struct nm_flag_input {
     uint64_t nas_ram_bytes;     /* 0 = unknown */
     bool writes, no_flush;      /* the phase writes; the protocol library cannot flush */
     bool network;               /* not local, not simulated */
+    double repeat_speedup;      /* nm_flags_repeat_speedup(), 0 = unknown */
+    double request_bytes;       /* mean of the READ or WRITE operations */
+    double opposite_per_s; /* rate at which the same files were moved the other way just before,
+                              in large requests as well; 0 = they were not */
     const struct nm_conditions *conditions;
 };
 
 /* Words separated by blanks into out ("" when none). */
 void nm_flags_judge(const struct nm_flag_input *input, char *out, size_t size);
+
+/* Whether a rate says something about a direction: large requests, long enough. */
+bool nm_flags_shows_direction(const struct nm_flag_input *input);
+
+/* Best of the later runs over the first one, from the metrics run1_rate, run2_rate ...; 0 = the
+ * same data were not read several times. */
+double nm_flags_repeat_speedup(const struct nm_metrics *metrics);
 
 /* Metrics burst_rate, sustained_rate, burst_bytes (estimated cache), rate_cv, rate_p5, stalls,
  * longest_stall: from bins of one second where there are enough, else of 100 ms. */

@@ -31,6 +31,7 @@ struct scene {
     struct nm_job job; /* template for the phases */
     char directory[96];
     bool entered, on_blocks;
+    double written_per_s; /* by the phase before, 0 = it read, or says nothing (trial.h) */
 };
 
 const struct nm_backend_ops *nm_group_backend(const struct nm_plan *plan,
@@ -296,6 +297,7 @@ static int measure(struct scene *scene, size_t phase, struct nm_error *ret_faile
                    struct nm_error *err)
 {
     struct nm_outcome *outcome = calloc(1, sizeof(*outcome));
+    bool writes = scene->phases[phase].writes;
     struct nm_trial_result result = {.outcome = outcome};
     int r;
 
@@ -309,6 +311,8 @@ static int measure(struct scene *scene, size_t phase, struct nm_error *ret_faile
         result.code = run_phase(scene, phase, outcome, &result.err);
     if (!result.code)
         result.code = run_checks(scene, phase, &result.err);
+    result.opposite_per_s = writes ? 0 : scene->written_per_s;
+    scene->written_per_s = writes && !result.code ? nm_trial_direction_per_s(outcome, writes) : 0;
     /* What cannot be done here does not keep the other phases from being done. */
     if (result.code && result.err.reason != NM_REASON_UNSUPPORTED)
         *ret_failed = result.err;

@@ -19,6 +19,8 @@
 /* A worker that failed has this long to disconnect; one that succeeded has the operation timeout,
  * as disconnect() may still write (lunfs: its cache). */
 #define DISCONNECT_NS (2 * NM_NS_PER_S)
+/* From the kill to the end; who is still there then is left to the kernel. */
+#define KILL_NS (2 * NM_NS_PER_S)
 /* On abort: from the flag to the kill. */
 #define ABORT_NS (4 * NM_NS_PER_S)
 
@@ -27,10 +29,12 @@ struct watch {
     struct nm_arena *arena;
     unsigned workers;
     bool ended[NM_WORKERS_MAX];
-    uint64_t final_ns[NM_WORKERS_MAX]; /* when the slot was first seen final */
-    bool killed[NM_WORKERS_MAX];
+    uint64_t final_ns[NM_WORKERS_MAX];  /* when the slot was first seen final */
+    uint64_t killed_ns[NM_WORKERS_MAX]; /* 0 = not */
     uint64_t begin_ns, start_ns, abort_ns;
     double last_fraction;
+    uint64_t seen_ns, slept_ns; /* at the end of the last wait: now; how long the machine slept */
+    uint64_t stopped_ns;        /* this program or machine was */
 };
 
 static bool final_state(uint32_t state)
@@ -66,10 +70,22 @@ static void note_end(struct watch *watch, unsigned index, int status)
 
 static int kill_worker(struct watch *watch, unsigned index, struct nm_error *err)
 {
-    if (watch->ended[index] || watch->killed[index])
+    if (watch->ended[index] || watch->killed_ns[index])
         return 0;
-    watch->killed[index] = true;
+    watch->killed_ns[index] = nm_clock_now_ns();
     return nm_spawner_kill(watch->runner->spawner, index, err);
+}
+
+/* A killed worker that does not go is in a system call that never returns: a mounted file system
+ * whose server is dead. It will go when that comes back, and do nothing more. */
+static int give_up(struct watch *watch, unsigned index, struct nm_error *err)
+{
+    struct nm_slot *slot = &watch->arena->slots[index];
+
+    watch->ended[index] = true;
+    if (!final_state(atomic_load(&slot->state)))
+        atomic_store(&slot->state, NM_WORKER_FAILED);
+    return nm_spawner_forget(watch->runner->spawner, index, err);
 }
 
 /* The limit for one worker; kills it when it is over. */
@@ -83,6 +99,8 @@ static int check_deadline(struct watch *watch, unsigned index, uint64_t now_ns,
 
     if (watch->ended[index])
         return 0;
+    if (watch->killed_ns[index])
+        return now_ns - watch->killed_ns[index] > KILL_NS ? give_up(watch, index, err) : 0;
     if (final_state(state)) {
         if (!watch->final_ns[index])
             watch->final_ns[index] = now_ns;
@@ -107,6 +125,30 @@ static int check_deadline(struct watch *watch, unsigned index, uint64_t now_ns,
         return kill_worker(watch, index, err);
     }
     return 0;
+}
+
+/* A program that was stopped, or a machine that slept, sees it by its own clocks. Nobody is to
+ * blame then: the limits start anew, and what was measured does not count. */
+static void notice_stop(struct watch *watch, uint64_t now_ns)
+{
+    uint64_t slept_ns = nm_clock_suspended_ns(), gap_ns = now_ns - watch->seen_ns;
+
+    if (gap_ns < NM_RUNNER_STOPPED_NS)
+        gap_ns = 0;
+    if (slept_ns > watch->slept_ns + NM_NS_PER_S)
+        gap_ns += slept_ns - watch->slept_ns;
+    watch->seen_ns = now_ns;
+    watch->slept_ns = slept_ns;
+    if (!gap_ns)
+        return;
+    watch->stopped_ns += gap_ns;
+    for (unsigned i = 0; i < watch->workers; i++) {
+        atomic_store(&watch->arena->slots[i].heartbeat_ns, now_ns);
+        if (watch->final_ns[i])
+            watch->final_ns[i] = now_ns;
+    }
+    if (watch->abort_ns)
+        watch->abort_ns = now_ns;
 }
 
 /* Claiming reads a whole device: its fraction is the sign of life. */
@@ -184,6 +226,7 @@ static int supervise(struct watch *watch, bool ignore_interrupt, struct nm_error
 
         if (r < 0)
             return r;
+        notice_stop(watch, now_ns);
         if (r > 0 && index < watch->workers)
             note_end(watch, index, status);
         start_when_ready(watch);
@@ -267,12 +310,14 @@ static void gather(const struct watch *watch, struct nm_outcome *outcome)
             outcome->busiest_cpu_ns = slot->cpu_ns;
         outcome->leftover_files += slot->leftover_files;
         add_points(outcome, &slot->points);
+        outcome->repeats += slot->repeats;
         for (int kind = 0; kind < NM_OP_KINDS; kind++)
             nm_histogram_merge(&outcome->latency[kind], &slot->operations_latency[kind]);
         nm_histogram_merge(&outcome->file_latency, &slot->file_latency);
         if (each)
             each[i] = slot->metrics;
     }
+    outcome->counts_repeats = job->backend->repeats;
     outcome->info = arena->slots[0].info;
     outcome->conditions = arena->slots[0].conditions;
     if (each && job->workload)
@@ -299,6 +344,20 @@ static int first_error(const struct watch *watch, struct nm_error *err)
     return found->code < 0 ? found->code : -EIO;
 }
 
+/* Data that are wrong stay wrong; whatever else is said after a stop follows from it. */
+static int judge(const struct watch *watch, struct nm_error *err)
+{
+    int r = first_error(watch, err);
+
+    if (!watch->stopped_ns || !watch->arena->job.measured ||
+        (r && err->reason != NM_REASON_TIMEOUT && err->reason != NM_REASON_CONNECTION_LOST))
+        return r;
+    return nm_error_set(err, -EINTR, NM_REASON_CLIENT_LIMIT,
+                        "this program or machine was stopped for %.0f s during the measurement; "
+                        "keep it running (systemd-inhibit, no Ctrl-Z) and run again",
+                        (double)watch->stopped_ns / 1e9);
+}
+
 int nm_runner_run(struct nm_runner *runner, bool ignore_interrupt, struct nm_outcome *outcome,
                   struct nm_error *err)
 {
@@ -308,7 +367,8 @@ int nm_runner_run(struct nm_runner *runner, bool ignore_interrupt, struct nm_out
 
     nm_arena_reset(runner->arena, NM_WORKERS_MAX);
     outcome->start_utc_ns = nm_clock_utc_ns();
-    watch.begin_ns = nm_clock_now_ns();
+    watch.begin_ns = watch.seen_ns = nm_clock_now_ns();
+    watch.slept_ns = nm_clock_suspended_ns();
     for (unsigned i = 0; i < watch.workers && !r; i++)
         r = nm_spawner_spawn(runner->spawner, i, err);
     if (!r)
@@ -316,7 +376,7 @@ int nm_runner_run(struct nm_runner *runner, bool ignore_interrupt, struct nm_out
     if (r < 0)
         return r;
     gather(&watch, outcome);
-    return first_error(&watch, err);
+    return judge(&watch, err);
 }
 
 void nm_outcome_done(struct nm_outcome *outcome)

@@ -14,6 +14,8 @@
 
 #include <signal.h>
 
+/* A gap in our own watching: the program was stopped (Ctrl-Z, SIGSTOP), not merely slow. */
+#define NM_RUNNER_STOPPED_NS (3 * NM_NS_PER_S)
 /* Beyond the backends' own deadlines; then the worker is killed. */
 #define NM_RUNNER_GRACE_NS (6 * NM_NS_PER_S)
 
@@ -53,6 +55,8 @@ struct nm_outcome {
     uint64_t user_ns, system_ns; /* of the workers without their helpers, generator_ns included */
     bool helpers;                /* of a backend took part; cpu_ns includes them */
     uint64_t leftover_files;
+    uint64_t repeats;
+    bool counts_repeats; /* the backend can tell */
     struct nm_target_info info;
     struct nm_conditions conditions;
     struct nm_metrics metrics;

@@ -17,15 +17,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum request_kind { REQUEST_SPAWN, REQUEST_KILL };
+enum request_kind { REQUEST_SPAWN, REQUEST_KILL, REQUEST_FORGET };
 
 struct request {
     enum request_kind kind;
     unsigned slot;
+    uint32_t serial; /* SPAWN: of this worker */
 };
 
 struct report {
     unsigned slot;
+    uint32_t serial;
     int status; /* wait status; meaningless when error != 0 */
     int error;  /* errno of a failed fork */
 };
@@ -33,6 +35,8 @@ struct report {
 struct nm_spawner {
     pid_t pid;
     int socket;
+    uint32_t serials[NM_WORKERS_MAX]; /* of the worker in each slot; 0 = none */
+    uint32_t last_serial;
 };
 
 void nm_process_die_with(int parent)
@@ -47,6 +51,7 @@ void nm_process_die_with(int parent)
 struct service {
     int socket, signals;
     pid_t workers[NM_WORKERS_MAX]; /* 0 = none */
+    uint32_t serials[NM_WORKERS_MAX];
     int (*worker)(unsigned slot, void *context);
     void *context;
 };
@@ -57,16 +62,17 @@ static void send_report(const struct service *service, struct report report)
         _exit(1); /* the parent is gone; the workers follow us */
 }
 
-static void spawn(struct service *service, unsigned slot)
+static void spawn(struct service *service, unsigned slot, uint32_t serial)
 {
     pid_t self = getpid(), pid = fork();
 
     if (pid < 0) {
-        send_report(service, (struct report){.slot = slot, .error = errno});
+        send_report(service, (struct report){.slot = slot, .serial = serial, .error = errno});
         return;
     }
     if (pid > 0) {
         service->workers[slot] = pid;
+        service->serials[slot] = serial;
         return;
     }
     nm_process_die_with(self);
@@ -89,8 +95,29 @@ static void reap(struct service *service)
         for (unsigned slot = 0; slot < NM_WORKERS_MAX; slot++)
             if (service->workers[slot] == pid) {
                 service->workers[slot] = 0;
-                send_report(service, (struct report){.slot = slot, .status = status});
+                send_report(service, (struct report){.slot = slot,
+                                                     .serial = service->serials[slot],
+                                                     .status = status});
             }
+}
+
+/* All of them, but not for ever: a system call that never returns (a dead FUSE or kernel mount)
+ * keeps even a killed process. */
+static void end_all(struct service *service)
+{
+    uint64_t until_ns = nm_clock_now_ns() + NM_SPAWNER_END_NS;
+
+    for (unsigned slot = 0; slot < NM_WORKERS_MAX; slot++)
+        if (service->workers[slot])
+            kill(service->workers[slot], SIGKILL);
+    for (;;) {
+        pid_t pid = waitpid(-1, NULL, WNOHANG);
+
+        if (pid < 0 || nm_clock_now_ns() >= until_ns)
+            return;
+        if (pid == 0)
+            nm_clock_sleep_until_ns(nm_clock_now_ns() + NM_NS_PER_MS);
+    }
 }
 
 static void serve(struct service *service)
@@ -116,15 +143,13 @@ static void serve(struct service *service)
         if (n != sizeof(request) || request.slot >= NM_WORKERS_MAX)
             break; /* end of file: the parent wants us to go */
         if (request.kind == REQUEST_SPAWN)
-            spawn(service, request.slot);
+            spawn(service, request.slot, request.serial);
         else if (service->workers[request.slot])
             kill(service->workers[request.slot], SIGKILL);
+        if (request.kind == REQUEST_FORGET)
+            service->workers[request.slot] = 0;
     }
-    for (unsigned slot = 0; slot < NM_WORKERS_MAX; slot++)
-        if (service->workers[slot])
-            kill(service->workers[slot], SIGKILL);
-    while (waitpid(-1, NULL, 0) > 0)
-        ;
+    end_all(service);
     _exit(0);
 }
 
@@ -204,12 +229,19 @@ static int ask(struct nm_spawner *spawner, struct request request, struct nm_err
 
 int nm_spawner_spawn(struct nm_spawner *spawner, unsigned slot, struct nm_error *err)
 {
-    return ask(spawner, (struct request){REQUEST_SPAWN, slot}, err);
+    spawner->serials[slot] = ++spawner->last_serial;
+    return ask(spawner, (struct request){REQUEST_SPAWN, slot, spawner->last_serial}, err);
 }
 
 int nm_spawner_kill(struct nm_spawner *spawner, unsigned slot, struct nm_error *err)
 {
-    return ask(spawner, (struct request){REQUEST_KILL, slot}, err);
+    return ask(spawner, (struct request){.kind = REQUEST_KILL, .slot = slot}, err);
+}
+
+int nm_spawner_forget(struct nm_spawner *spawner, unsigned slot, struct nm_error *err)
+{
+    spawner->serials[slot] = 0;
+    return ask(spawner, (struct request){.kind = REQUEST_FORGET, .slot = slot}, err);
 }
 
 int nm_spawner_wait(struct nm_spawner *spawner, uint64_t deadline_ns, unsigned *ret_slot,
@@ -225,6 +257,8 @@ int nm_spawner_wait(struct nm_spawner *spawner, uint64_t deadline_ns, unsigned *
     if (recv(spawner->socket, &report, sizeof(report), 0) != sizeof(report))
         return nm_error_set(err, -EPIPE, NM_REASON_INTERNAL,
                             "the process that starts the workers has gone");
+    if (report.slot >= NM_WORKERS_MAX || report.serial != spawner->serials[report.slot])
+        return 0; /* of one that was forgotten */
     *ret_slot = report.slot;
     *ret_status = report.error ? -report.error : report.status;
     return 1;

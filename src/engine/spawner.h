@@ -11,6 +11,7 @@
 #ifndef NM_SPAWNER_H
 #define NM_SPAWNER_H
 
+#include "clock.h"
 #include "error.h"
 
 #include <stdint.h>
@@ -21,11 +22,20 @@ struct nm_spawner;
 int nm_spawner_start(int (*worker)(unsigned slot, void *context), void *context,
                      struct nm_spawner **ret_spawner, struct nm_error *err) NM_MUST_CHECK;
 
+/* nm_spawner_stop() waits for workers that long; a system call that never returns outlives even
+ * SIGKILL. */
+#define NM_SPAWNER_END_NS (2 * NM_NS_PER_S)
+
 /* Ends the spawner and every worker still running. NULL-safe. */
 void nm_spawner_stop(struct nm_spawner *spawner);
 
 int nm_spawner_spawn(struct nm_spawner *spawner, unsigned slot, struct nm_error *err) NM_MUST_CHECK;
 int nm_spawner_kill(struct nm_spawner *spawner, unsigned slot, struct nm_error *err) NM_MUST_CHECK;
+
+/* The worker in this slot was killed and does not end: its end will not be reported, the slot is
+ * free. */
+int nm_spawner_forget(struct nm_spawner *spawner, unsigned slot,
+                      struct nm_error *err) NM_MUST_CHECK;
 
 /* Waits until a worker ended or deadline_ns. 1 = *ret_slot ended with *ret_status (as from
  * waitpid), 0 = deadline or a signal arrived, negative = the spawner is gone. */

@@ -120,6 +120,9 @@ static void all_metrics(const struct nm_outcome *outcome, const struct nm_worklo
     add_latency(metrics, "write", &outcome->latency[NM_OP_WRITE]);
     add_latency(metrics, "read", &outcome->latency[NM_OP_READ]);
     add_latency(metrics, "file", &outcome->file_latency);
+    if (outcome->counts_repeats)
+        nm_metrics_add(metrics, "repeats", "1", NM_BETTER_LOWER, NM_SUMMARY_MAX,
+                       (double)outcome->repeats);
     if (streams > 1)
         nm_metrics_add(metrics, "first_done", "ns", NM_BETTER_NONE, NM_SUMMARY_MEDIAN,
                        (double)outcome->first_done_ns);
@@ -174,14 +177,23 @@ static void take_outcome(struct nm_trial_record *record, const struct nm_outcome
     record->n_points = outcome->n_points;
 }
 
+static double request_bytes(const struct nm_outcome *outcome, bool writes)
+{
+    uint64_t n = outcome->latency[writes ? NM_OP_WRITE : NM_OP_READ].count;
+
+    return n ? (double)outcome->bytes / (double)n : 0;
+}
+
 static struct nm_flag_input flag_input(const struct nm_run *run, const struct nm_group *group,
                                        const struct nm_workload_context *context, size_t phase,
-                                       bool writes, const struct nm_outcome *outcome,
+                                       bool writes, const struct nm_trial_result *result,
                                        const struct nm_conditions *conditions)
 {
     const struct nm_workload *workload = group->workload->workload;
     enum nm_protocol protocol = group->target->protocol;
     const char *flush = nm_conditions_get(conditions, "flush");
+    const struct nm_outcome *outcome = result->outcome;
+
     return (struct nm_flag_input){
         .bytes = outcome->bytes,
         .duration_ns = outcome->duration_ns,
@@ -195,8 +207,21 @@ static struct nm_flag_input flag_input(const struct nm_run *run, const struct nm
         .writes = writes,
         .no_flush = flush && !strcmp(flush, "ack"),
         .network = protocol != NM_PROTOCOL_LOCAL && protocol != NM_PROTOCOL_NULL,
+        .repeat_speedup = nm_flags_repeat_speedup(&outcome->metrics),
+        .request_bytes = request_bytes(outcome, writes),
+        .opposite_per_s = result->opposite_per_s,
         .conditions = conditions,
     };
+}
+
+double nm_trial_direction_per_s(const struct nm_outcome *outcome, bool writes)
+{
+    struct nm_flag_input input = {.duration_ns = outcome->duration_ns,
+                                  .request_bytes = request_bytes(outcome, writes)};
+
+    return nm_flags_shows_direction(&input)
+               ? (double)outcome->bytes * 1e9 / (double)outcome->duration_ns
+               : 0;
 }
 
 int nm_trial_store(struct nm_run *run, const struct nm_group *group, struct nm_group_place place,
@@ -262,8 +287,8 @@ int nm_trial_store(struct nm_run *run, const struct nm_group *group, struct nm_g
         if (!result->code) {
             all_metrics(result->outcome, workload->ops, record.streams, metrics);
             record.n_histograms = list_histograms(result->outcome, histograms);
-            struct nm_flag_input input = flag_input(run, group, context, phase, record.phase_writes,
-                                                    result->outcome, conditions);
+            struct nm_flag_input input =
+                flag_input(run, group, context, phase, record.phase_writes, result, conditions);
 
             nm_flags_judge(&input, flags, sizeof(flags));
             nm_flags_course(&input, metrics);

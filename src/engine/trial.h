@@ -11,6 +11,7 @@
 
 struct nm_trial_result {
     const struct nm_outcome *outcome; /* NULL: nothing was run */
+    double opposite_per_s;            /* rate of the phase before, flags.h */
     int code;                         /* 0 or what failed it */
     struct nm_error err;
     bool forced; /* status is given, not derived */
@@ -21,5 +22,9 @@ struct nm_trial_result {
 int nm_trial_store(struct nm_run *run, const struct nm_group *group, struct nm_group_place place,
                    const struct nm_workload_context *context, size_t phase,
                    const struct nm_trial_result *result, struct nm_error *err) NM_MUST_CHECK;
+
+/* Rate of a phase as the phase after it wants it for opposite_per_s; 0 = it says nothing about the
+ * direction. */
+double nm_trial_direction_per_s(const struct nm_outcome *outcome, bool writes);
 
 #endif

@@ -168,6 +168,11 @@ static struct cpu_times cpu_times(const struct worker *w)
     };
 }
 
+static uint64_t repeats(const struct worker *w)
+{
+    return w->job->backend->repeats ? w->job->backend->repeats(w->session) : 0;
+}
+
 struct phase_run {
     size_t phase;
     bool measured;
@@ -209,6 +214,7 @@ static int run_queue(struct worker *w, const struct phase_run *run, uint64_t sta
         .timeout_ns = w->connect.timeout_ns,
     };
     struct cpu_times before = cpu_times(w), after;
+    uint64_t repeated = repeats(w);
     int r;
 
     if (run->measured)
@@ -221,6 +227,7 @@ static int run_queue(struct worker *w, const struct phase_run *run, uint64_t sta
     w->slot->helpers = after.helpers_ns > before.helpers_ns;
     w->slot->user_ns = after.user_ns - before.user_ns;
     w->slot->system_ns = after.system_ns - before.system_ns;
+    w->slot->repeats = repeats(w) - repeated;
     return r;
 }
 

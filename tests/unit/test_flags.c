@@ -86,6 +86,54 @@ static void test_flags_of_memory_of_the_nas(void **state)
     assert_string_equal(flags_of(&input), "server-cached");
 }
 
+static void test_flags_of_reading_the_same_again(void **state)
+{
+    struct nm_flag_input input = trial(100, 10); /* 1 GB */
+    struct nm_metrics metrics = {0};
+
+    (void)state;
+    assert_true(nm_flags_repeat_speedup(&metrics) == 0);
+    nm_metrics_add(&metrics, "run1_rate", "B/s", NM_BETTER_HIGHER, NM_SUMMARY_MEDIAN, 100e6);
+    assert_true(nm_flags_repeat_speedup(&metrics) == 0); /* read once */
+    nm_metrics_add(&metrics, "run2_rate", "B/s", NM_BETTER_HIGHER, NM_SUMMARY_MEDIAN, 160e6);
+    nm_metrics_add(&metrics, "run3_rate", "B/s", NM_BETTER_HIGHER, NM_SUMMARY_MEDIAN, 90e6);
+    input.repeat_speedup = nm_flags_repeat_speedup(&metrics);
+    assert_float_equal(input.repeat_speedup, 1.6, 1e-9);
+    assert_string_equal(flags_of(&input), "cached"); /* nobody knows the memory of the NAS */
+    input.network = false;
+    assert_string_equal(flags_of(&input), "cached");
+    input.nas_ram_bytes = UINT64_C(256) << 20; /* the set is larger than twice of it */
+    assert_string_equal(flags_of(&input), "");
+    input.nas_ram_bytes = UINT64_C(512) << 20;
+    assert_string_equal(flags_of(&input), "cached");
+    input.nas_ram_bytes = 0;
+    input.repeat_speedup = 1.5;
+    assert_string_equal(flags_of(&input), "");
+    input.repeat_speedup = 1.6;
+    input.writes = true;
+    assert_string_equal(flags_of(&input), "");
+}
+
+static void test_flags_of_one_slow_direction(void **state)
+{
+    struct nm_flag_input input = trial(100, 10);
+
+    (void)state;
+    input.request_bytes = 1 << 20;
+    assert_string_equal(flags_of(&input), ""); /* nothing went the other way */
+    input.opposite_per_s = 301e6;
+    assert_string_equal(flags_of(&input), "asymmetric");
+    input.opposite_per_s = 299e6;
+    assert_string_equal(flags_of(&input), "");
+    input.opposite_per_s = 33e6;
+    assert_string_equal(flags_of(&input), "asymmetric");
+    input.request_bytes = 4096; /* small requests differ for other reasons */
+    assert_string_equal(flags_of(&input), "");
+    input.request_bytes = 1 << 20;
+    input.duration_ns = NM_NS_PER_S / 4;
+    assert_string_equal(flags_of(&input), "short");
+}
+
 static void test_flags_course_finds_the_knee(void **state)
 {
     static uint64_t bins[300];
@@ -188,6 +236,8 @@ int main(void)
         cmocka_unit_test(test_flags_link_is_about_payload),
         cmocka_unit_test(test_flags_of_a_busy_client_and_a_short_trial),
         cmocka_unit_test(test_flags_of_memory_of_the_nas),
+        cmocka_unit_test(test_flags_of_reading_the_same_again),
+        cmocka_unit_test(test_flags_of_one_slow_direction),
         cmocka_unit_test(test_flags_course_finds_the_knee),
         cmocka_unit_test(test_flags_have_legends),
         cmocka_unit_test(test_client_reads_a_slow_half_duplex_link),

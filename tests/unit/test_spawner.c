@@ -59,6 +59,28 @@ static void test_spawner_reports_exit_and_kill(void **state)
     nm_spawner_stop(spawner);
 }
 
+static void test_spawner_forgets_who_does_not_end(void **state)
+{
+    struct nm_spawner *spawner;
+    struct nm_error err;
+    unsigned slot;
+    int status, stale;
+
+    (void)state;
+    assert_int_equal(nm_spawner_start(worker, NULL, &spawner, &err), 0);
+    assert_int_equal(nm_spawner_spawn(spawner, 2, &err), 0);
+    usleep(100000); /* its end is reported, but nobody has looked */
+    assert_int_equal(nm_spawner_forget(spawner, 2, &err), 0);
+    assert_int_equal(nm_spawner_spawn(spawner, 2, &err), 0);
+    for (stale = 0; nm_spawner_wait(spawner, soon(), &slot, &status, &err) == 0;)
+        stale++;
+    assert_int_equal(stale, 1);
+    assert_int_equal(slot, 2);
+    assert_int_equal(
+        nm_spawner_wait(spawner, nm_clock_now_ns() + 50 * NM_NS_PER_MS, &slot, &status, &err), 0);
+    nm_spawner_stop(spawner);
+}
+
 static void test_spawner_workers_die_with_the_parent(void **state)
 {
     uint64_t limit_ns;
@@ -92,6 +114,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_spawner_reports_exit_and_kill),
+        cmocka_unit_test(test_spawner_forgets_who_does_not_end),
         cmocka_unit_test(test_spawner_workers_die_with_the_parent),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
