@@ -23,8 +23,10 @@ static const unsigned factors[] = {
 };
 
 /* Conditions in which the phases of one group differ by their nature. */
-static const char *const of_the_phase[] = {"direct", "buffered", "flush", "io_engine", NULL};
-/* The same where a phase is a step: the step itself says them. */
+static const char *const of_the_phase[] = {"direct",        "buffered", "flush",       "io_engine",
+                                           "depth",         "streams",  "block_bytes", "smb.lanes",
+                                           "workload.size", NULL};
+/* The same in each column where a phase is a step: the step itself says them. */
 static const char *const of_the_step[] = {"direct",    "buffered",    "flush",
                                           "io_engine", "block_bytes", "depth",
                                           "streams",   "smb.lanes",   NULL};
@@ -269,11 +271,6 @@ static bool agree(const struct builder *b, const struct nm_cell *x, const struct
            !nm_conditions_conflict(x->conditions, y->conditions, factors[b->by], allowed, &from);
 }
 
-static const char *const *of_the_phases(const struct nm_cell *cell)
-{
-    return nm_grid_step(cell->phase) ? of_the_step : of_the_phase;
-}
-
 static bool fits(const struct builder *b, const struct nm_grid *grid, const struct nm_cell *cell)
 {
     size_t row = find_row(b, grid, cell), column = find_column(grid, cell);
@@ -286,7 +283,7 @@ static bool fits(const struct builder *b, const struct nm_grid *grid, const stru
         return agree(b, grid->numbers[column], cell, grid->by_step ? of_the_step : NULL);
     for (size_t k = 0; k < grid->n_columns; k++)
         if (grid->numbers[k])
-            return agree(b, grid->numbers[k], cell, of_the_phases(cell));
+            return agree(b, grid->numbers[k], cell, of_the_phase);
     return true;
 }
 
@@ -406,9 +403,9 @@ static bool differs_from_a_twin(const struct builder *b, size_t at, size_t first
     for (size_t i = first; i < last; i++) {
         size_t from = condition;
 
-        if (i != at && nm_conditions_conflict(own, any_number(&grids[i])->conditions,
-                                              factors[b->by], of_the_phases(grids[at].names),
-                                              &from) == &nm_condition_table[condition])
+        if (i != at &&
+            nm_conditions_conflict(own, any_number(&grids[i])->conditions, factors[b->by],
+                                   of_the_phase, &from) == &nm_condition_table[condition])
             return true;
     }
     return false;

@@ -112,6 +112,10 @@ static const char *status_text(const struct nm_table_doc *doc, const struct nm_c
     enum nm_cell_status status = cell ? cell->status : NM_CELL_MISSING;
     enum nm_reason reason = NM_REASON_NONE;
 
+    if (status == NM_CELL_TOO_SHORT && nm_words_is_bonnie(cell->workload)) {
+        snprintf(out, NM_WORDS, "+++++"); /* as the original prints it */
+        return out;
+    }
     if (status == NM_CELL_OK || status == NM_CELL_PARTIAL) {
         snprintf(out, NM_WORDS, "?"); /* succeeded, but has no number that could be shown */
         return out;

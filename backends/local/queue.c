@@ -4,7 +4,7 @@
  * An operation goes out in pieces: normally one; a write whose end is no multiple of the direct
  * block goes out as a direct piece and a buffered tail, and what the kernel cut short goes out
  * again. Buffered writes are made at once: io_uring would hand them to a kernel thread, which costs
- * more than the copy.
+ * more than the copy. So are buffered reads that were asked for one at a time.
  *
  * A request that the kernel keeps beyond the timeout is completed with -ETIMEDOUT; its buffer
  * still belongs to the kernel, so the session is dead from then on.
@@ -194,6 +194,14 @@ static int hand_over(struct local_session *s, struct local_slot *slot)
     return r < 0 ? r : 0;
 }
 
+/* What is a system call even where there is a ring: buffered writes, and buffered reads that are
+ * one at a time anyway. */
+static bool is_call(const struct local_session *s, const struct local_slot *slot)
+{
+    return (slot->op->kind == NM_OP_WRITE && !slot->direct) ||
+           (slot->op->kind == NM_OP_READ && s->how->buffered && s->how->depth == 1);
+}
+
 /* Sends pieces until the kernel has one or the operation is over. */
 static void advance(struct local_session *s, struct local_slot *slot)
 {
@@ -211,7 +219,7 @@ static void advance(struct local_session *s, struct local_slot *slot)
                 break;
             }
         }
-        if (!s->uring || (op->kind == NM_OP_WRITE && !slot->direct)) {
+        if (!s->uring || is_call(s, slot)) {
             r = call(slot);
             continue;
         }
