@@ -6,12 +6,12 @@
 #include <string.h>
 
 extern const struct nm_export_format nm_export_csv, nm_export_json, nm_export_xlsx, nm_export_tex,
-    nm_export_fio, nm_export_crystaldiskmark;
+    nm_export_fio, nm_export_crystaldiskmark, nm_export_bonnie, nm_export_dd;
 
 const struct nm_export_format *const nm_export_table[] = {
-    &nm_export_csv, &nm_export_json, &nm_export_xlsx,
-    &nm_export_tex, &nm_export_fio,  &nm_export_crystaldiskmark,
-    NULL,
+    &nm_export_csv,    &nm_export_json, &nm_export_xlsx,
+    &nm_export_tex,    &nm_export_fio,  &nm_export_crystaldiskmark,
+    &nm_export_bonnie, &nm_export_dd,   NULL,
 };
 
 const struct nm_export_format *nm_export_find(const char *name)

@@ -28,7 +28,7 @@ static const struct nm_export_format *read_format(const struct nm_arguments *arg
 {
     const char *name = nm_arguments_get(arguments, "format");
     const struct nm_export_format *format = name ? nm_export_find(name) : NULL;
-    char names[160] = "";
+    char names[200] = "";
 
     for (size_t i = 0; nm_export_table[i]; i++)
         snprintf(names + strlen(names), sizeof(names) - strlen(names), " %s",
@@ -73,7 +73,9 @@ const struct nm_command nm_command_export = {
         "histograms and samples, too. xlsx has a sheet with a chart for every table, and one with "
         "all trials. fio-json and crystaldiskmark can be imported again as what those programs "
         "save; crystaldiskmark is one card, so the selection has to name one volume, protocol and "
-        "workload. SELECT as in `table`.",
+        "workload. bonnie is what bon_csv2html and bon_csv2txt read, dd what `time dd` prints; "
+        "both "
+        "can be imported again. SELECT as in `table`.",
     .args = args,
     .n_args = sizeof(args) / sizeof(args[0]),
     .max_words = SIZE_MAX,
