@@ -24,26 +24,40 @@ struct search {
     size_t n_changes;
 };
 
-/* t of y[from, to) against the rest of y[begin, end); sums are over the whole segment. */
-static struct arc arc_test(const double *y, size_t begin, size_t end, size_t from, size_t to)
+/* Sums of a segment about its own mean, so that every arc is two subtractions. */
+struct sums {
+    size_t n;
+    double before[NM_HISTORY_MAX_VERSIONS + 1]; /* of the first k values */
+    double squares;
+};
+
+static void sum_up(const double *y, size_t n, struct sums *ret)
 {
-    struct arc arc = {.from = from, .to = to};
-    double n_in = (double)(to - from), n_out = (double)(end - begin) - n_in;
-    double in = 0, out = 0, squares = 0, variance;
+    double mean = 0;
 
-    for (size_t i = begin; i < end; i++)
-        *(i >= from && i < to ? &in : &out) += y[i];
-    in /= n_in;
-    out /= n_out;
-    for (size_t i = begin; i < end; i++) {
-        double rest = y[i] - (i >= from && i < to ? in : out);
-
-        squares += rest * rest;
+    for (size_t i = 0; i < n; i++)
+        mean += y[i] / (double)n;
+    ret->n = n;
+    ret->before[0] = ret->squares = 0;
+    for (size_t i = 0; i < n; i++) {
+        ret->before[i + 1] = ret->before[i] + (y[i] - mean);
+        ret->squares += (y[i] - mean) * (y[i] - mean);
     }
-    variance = fmax(squares / (n_in + n_out - 2), RESOLUTION * RESOLUTION);
-    arc.step = in - out;
-    arc.t = arc.step / sqrt(variance * (1 / n_in + 1 / n_out));
-    return arc;
+}
+
+/* t of [from, to) against the rest of the segment. */
+static struct arc arc_test(const struct sums *sums, size_t from, size_t to)
+{
+    double n_in = (double)(to - from), n_out = (double)sums->n - n_in;
+    double sum = sums->before[to] - sums->before[from];
+    double in = sum / n_in, out = (sums->before[sums->n] - sum) / n_out;
+    double squares = sums->squares - n_in * in * in - n_out * out * out;
+    double variance = fmax(squares / (n_in + n_out - 2), RESOLUTION * RESOLUTION);
+
+    return (struct arc){.from = from,
+                        .to = to,
+                        .step = in - out,
+                        .t = (in - out) / sqrt(variance * (1 / n_in + 1 / n_out))};
 }
 
 /* Pieces left of, inside and right of an arc are empty or at least MIN_PIECE long. An arc that
@@ -51,19 +65,23 @@ static struct arc arc_test(const double *y, size_t begin, size_t end, size_t fro
 static struct arc strongest_arc(const double *y, size_t begin, size_t end, size_t *ret_arcs)
 {
     struct arc best = {0};
+    struct sums sums;
 
+    sum_up(y + begin, end - begin, &sums);
     *ret_arcs = 0;
-    for (size_t from = begin; from + MIN_PIECE <= end; from++) {
-        if (from != begin && from - begin < MIN_PIECE)
+    for (size_t from = 0; from + MIN_PIECE <= sums.n; from++) {
+        if (from && from < MIN_PIECE)
             continue;
-        for (size_t to = from + MIN_PIECE; to <= end - MIN_PIECE; to++) {
-            struct arc arc = arc_test(y, begin, end, from, to);
+        for (size_t to = from + MIN_PIECE; to <= sums.n - MIN_PIECE; to++) {
+            struct arc arc = arc_test(&sums, from, to);
 
             ++*ret_arcs;
             if (fabs(arc.t) > fabs(best.t))
                 best = arc;
         }
     }
+    best.from += begin;
+    best.to += begin;
     return best;
 }
 

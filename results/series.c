@@ -10,12 +10,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool same_series(const struct nm_cell *a, const struct nm_cell *b)
+/* Cells of one series return 0. */
+static int by_series(const struct nm_cell *a, const struct nm_cell *b)
 {
-    return !strcmp(a->nas, b->nas) && !strcmp(a->volume, b->volume) &&
-           !strcmp(a->protocol, b->protocol) && !strcmp(a->workload, b->workload) &&
-           !strcmp(a->phase, b->phase) && a->imported == b->imported &&
-           !strcmp(a->conditions_hash, b->conditions_hash);
+    int r = strcmp(a->nas, b->nas);
+
+    if (!r)
+        r = strcmp(a->volume, b->volume);
+    if (!r)
+        r = strcmp(a->protocol, b->protocol);
+    if (!r)
+        r = strcmp(a->workload, b->workload);
+    if (!r)
+        r = strcmp(a->phase, b->phase);
+    if (!r)
+        r = a->imported - b->imported;
+    return r ? r : strcmp(a->conditions_hash, b->conditions_hash);
+}
+
+/* Series by series, the cells of one as they were selected. */
+static int in_series_order(const void *left, const void *right)
+{
+    const struct nm_cell *a = *(const struct nm_cell *const *)left,
+                         *b = *(const struct nm_cell *const *)right;
+    int r = by_series(a, b);
+
+    return r ? r : (a > b) - (a < b);
+}
+
+static int by_first_cell(const void *left, const void *right)
+{
+    const struct nm_series *a = left, *b = right;
+
+    return (a->first > b->first) - (a->first < b->first);
 }
 
 static int by_version(const void *left, const void *right)
@@ -72,22 +99,20 @@ static int find_changes(struct nm_series *series, double margin, struct nm_error
     return 0;
 }
 
-/* Gathers every cell from `from` on that belongs to the same series. */
-static int build(struct nm_series *series, const struct nm_cells *cells, size_t from,
+/* One series from its n cells. */
+static int build(struct nm_series *series, const struct nm_cell *const *cells, size_t n,
                  const char *metric, double margin, struct nm_error *err)
 {
     int r = 0;
 
-    *series = (struct nm_series){.first = &cells->items[from], .metric = metric};
-    for (size_t i = from; i < cells->count && !series->metric; i++)
-        if (same_series(&cells->items[from], &cells->items[i]))
-            series->metric = nm_metric_default(&cells->items[i]);
-    series->points = calloc(cells->count - from, sizeof(*series->points));
+    *series = (struct nm_series){.first = cells[0], .metric = metric};
+    for (size_t i = 0; i < n && !series->metric; i++)
+        series->metric = nm_metric_default(cells[i]);
+    series->points = calloc(n, sizeof(*series->points));
     if (!series->points)
         return nm_error_errno(err, -ENOMEM, "history: out of memory");
-    for (size_t i = from; i < cells->count && r == 0; i++)
-        if (same_series(&cells->items[from], &cells->items[i]))
-            r = add_point(series, &cells->items[i], err);
+    for (size_t i = 0; i < n && r == 0; i++)
+        r = add_point(series, cells[i], err);
     if (r < 0)
         return r;
     qsort(series->points, series->n, sizeof(*series->points), by_version);
@@ -100,45 +125,56 @@ static int build(struct nm_series *series, const struct nm_cells *cells, size_t 
     return find_changes(series, margin, err);
 }
 
-static bool seen_before(const struct nm_cells *cells, size_t at)
-{
-    for (size_t i = 0; i < at; i++)
-        if (same_series(&cells->items[i], &cells->items[at]))
-            return true;
-    return false;
-}
-
 static void series_done(struct nm_series *series)
 {
     free(series->points);
     free(series->changes);
 }
 
+/* Every series, ordered by its first cell. */
+static int build_all(struct nm_series_set *set, const struct nm_cell **order, size_t n,
+                     const char *metric, double margin, struct nm_error *err)
+{
+    qsort(order, n, sizeof(*order), in_series_order);
+    for (size_t i = 0, end; i < n; i = end) {
+        struct nm_series *series = &set->items[set->count++];
+        int r;
+
+        for (end = i + 1; end < n && !by_series(order[i], order[end]);)
+            end++;
+        r = build(series, &order[i], end - i, metric, margin, err);
+        if (r < 0)
+            return r;
+        if (!series->n)
+            series_done(&set->items[--set->count]);
+    }
+    qsort(set->items, set->count, sizeof(*set->items), by_first_cell);
+    return 0;
+}
+
 int nm_series_new(const struct nm_cells *cells, const char *metric, double margin,
                   struct nm_series_set **ret, struct nm_error *err)
 {
     struct nm_series_set *set = calloc(1, sizeof(*set));
-    int r = 0;
+    const struct nm_cell **order = calloc(cells->count + 1, sizeof(*order));
+    int r = -ENOMEM;
 
     if (set)
         set->items = calloc(cells->count + 1, sizeof(*set->items));
-    if (!set || !set->items) {
+    if (!set || !set->items || !order) {
+        nm_error_errno(err, -ENOMEM, "history: out of memory");
+        goto out;
+    }
+    for (size_t i = 0; i < cells->count; i++)
+        order[i] = &cells->items[i];
+    r = build_all(set, order, cells->count, metric, margin, err);
+out:
+    free(order);
+    if (r < 0)
         nm_series_free(set);
-        return nm_error_errno(err, -ENOMEM, "history: out of memory");
-    }
-    for (size_t i = 0; i < cells->count && r == 0; i++) {
-        if (seen_before(cells, i))
-            continue;
-        r = build(&set->items[set->count++], cells, i, metric, margin, err);
-        if (r == 0 && !set->items[set->count - 1].n)
-            series_done(&set->items[--set->count]);
-    }
-    if (r < 0) {
-        nm_series_free(set);
-        return r;
-    }
-    *ret = set;
-    return 0;
+    else
+        *ret = set;
+    return r;
 }
 
 void nm_series_free(struct nm_series_set *set)
