@@ -36,7 +36,7 @@ TARGETS = ("smb", "nfs", "local", "lunfs", "raw")
 class EndingsTestCase(harness.TestCase):
     @classmethod
     def setUpClass(cls):
-        print(f"NASMARK_TEST_SEED={SEED}", file=sys.stderr)
+        print(f"\nNASMARK_TEST_SEED={SEED}", file=sys.stderr)
         directory = tempfile.mkdtemp(prefix="nasmark-endings-")
         cls.addClassCleanup(shutil.rmtree, directory, ignore_errors=True)
         cls.lab = Lab.up(f"{directory}/lab", servers="smb nfs iscsi", volumes="plain", lun="256M",
@@ -133,6 +133,12 @@ allow_destroy = {iqn}:scratch/1 {iqn}:plain/1
             if int(fields[3]) == leader and fields[0] not in "ZX":
                 yield int(entry.name), head.partition("(")[2]
 
+    def wait_until(self, condition):
+        limit = time.monotonic() + 60
+        while not condition():
+            self.assertLess(time.monotonic(), limit, self.said())
+            time.sleep(0.005)
+
     def assert_nobody_is_left(self, leader, within_s=5):
         limit = time.monotonic() + within_s
         while left := list(self.session(leader)):
@@ -184,7 +190,9 @@ class Killed(EndingsTestCase):
         before, trials = self.rows(self.scratch / "copy")
         for number in range(KILLS):
             process = self.start(plan)
-            time.sleep(self.random.uniform(0.02, LONGEST_S if number % 4 else 0.3))
+            if number % 2:  # half of them in the middle of the work
+                self.wait_until(self.reported)
+            time.sleep(self.random.uniform(0.02, 1.0))
             self.assertIsNone(process.poll(), self.said())
             process.kill()
             process.wait()
@@ -281,7 +289,51 @@ class Interrupted(EndingsTestCase):
         self.assertEqual([], list(self.scratch.glob("nasmark-smb-*")))
 
 
-def interruptions_of(target):
+class Stopped(EndingsTestCase):
+    """SIGSTOP and SIGCONT of all its processes (Ctrl-Z; nearly what suspend does): the trial does
+    not count, the others do, and everything is cleaned up."""
+
+    STOPPED_S = 13 if FULL else 4  # longer than a worker may be silent, or not
+
+    def working(self, target):
+        if target in ("lunfs", "raw"):
+            image = self.lun("scratch" if target == "lunfs" else "lun")
+            return image.stat().st_blocks * 512 > 60 * MIB
+        return any(path.stat().st_size > 20 * MIB for path in self.share.glob("nasmark-*-*/g*/f*"))
+
+    def stop_and_go_on(self, leader):
+        os.kill(leader, signal.SIGSTOP)
+        stopped = [pid for pid, _ in self.session(leader)]
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        time.sleep(self.STOPPED_S)
+        for pid in reversed(stopped):
+            os.kill(pid, signal.SIGCONT)
+
+    def trials(self):
+        with sqlite3.connect(self.db) as db:
+            return db.execute("SELECT status, reason, message FROM trial WHERE status <> 'na'"
+                              " ORDER BY id").fetchall()
+
+    def check_target(self, target):
+        for name in ("scratch", "lun"):  # what is written shows
+            size = self.lun(name).stat().st_size
+            os.truncate(self.lun(name), 0)
+            os.truncate(self.lun(name), size)
+        plan = self.plan([target], "sequential:200MB" if target == "raw" else "copy:1x200MB", 2)
+        process = self.start(plan)
+        self.wait_until(lambda: self.working(target) or process.poll() is not None)
+        self.stop_and_go_on(process.pid)
+        self.assertEqual(1, process.wait(60), self.said())
+        trials = self.trials()
+        self.assertEqual(["failed", "client_limit"], list(trials[0][:2]), trials)
+        self.assertIn("was stopped for", trials[0][2])
+        self.assertEqual([("failed", "client_limit"), ("ok", None), ("ok", None)],
+                         [trial[:2] for trial in trials[1:]], trials)
+        self.assertEqual(self.first, self.listing())
+
+
+def check_of(target):
     def test(self):
         self.check_target(target)
     test.__name__ = f"test_{target}"
@@ -289,7 +341,9 @@ def interruptions_of(target):
 
 
 for name in TARGETS:
-    setattr(Interrupted, f"test_{name}", interruptions_of(name))
+    setattr(Interrupted, f"test_{name}", check_of(name))
+    if FULL or name in ("smb", "raw"):
+        setattr(Stopped, f"test_{name}", check_of(name))
 
 
 if __name__ == "__main__":
