@@ -41,6 +41,12 @@ static void no_lines(struct nm_canvas *canvas, const struct nm_point *points, si
     (void)canvas, (void)points, (void)n, (void)ink, (void)width, (void)dash;
 }
 
+static void no_segments(struct nm_canvas *canvas, const struct nm_point *points, size_t n,
+                        enum nm_ink ink, double width)
+{
+    (void)canvas, (void)points, (void)n, (void)ink, (void)width;
+}
+
 static void no_polygon(struct nm_canvas *canvas, const struct nm_point *points, size_t n,
                        enum nm_ink fill, enum nm_ink outline)
 {
@@ -61,6 +67,7 @@ static void no_text(struct nm_canvas *canvas, const struct nm_text *text)
 const struct nm_canvas_ops nm_canvas_nothing = {
     .rectangle = no_rectangle,
     .lines = no_lines,
+    .segments = no_segments,
     .polygon = no_polygon,
     .circle = no_circle,
     .text = no_text,
@@ -83,11 +90,29 @@ static size_t length_of(const char *text)
     return strnlen(text, length) < length ? 1 : length;
 }
 
+/* Marks and overrides of direction (U+200E, U+200F, U+202A..202E, U+2066..2069), line and paragraph
+ * separators, and controls. */
+static bool is_unwanted(const char *text, size_t length)
+{
+    const unsigned char *c = (const unsigned char *)text;
+
+    if (length == 1)
+        return *c < ' ' || *c == 0x7f;
+    if (length == 2)
+        return c[0] == 0xc2 && c[1] < 0xa0; /* C1 controls */
+    if (length != 3 || c[0] != 0xe2)
+        return false;
+    return (c[1] == 0x80 && (c[2] == 0x8e || c[2] == 0x8f || (c[2] >= 0xa8 && c[2] <= 0xae))) ||
+           (c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9);
+}
+
 /* Share of the size that a character takes in DejaVu Sans, one of the widest fonts in use. */
 static double width_of(const char *text, size_t length)
 {
     char one[5] = "";
 
+    if (is_unwanted(text, length))
+        return 0.36; /* shown as a blank */
     if (length == 1) {
         if (strchr(" .,:;'|!ijlI", *text))
             return 0.36;
@@ -113,22 +138,6 @@ double nm_canvas_width(const char *text, double size)
         width += width_of(text, length);
     }
     return width * size;
-}
-
-/* Marks and overrides of direction (U+200E, U+200F, U+202A..202E, U+2066..2069), line and paragraph
- * separators, and controls. */
-static bool is_unwanted(const char *text, size_t length)
-{
-    const unsigned char *c = (const unsigned char *)text;
-
-    if (length == 1)
-        return *c < ' ' || *c == 0x7f;
-    if (length == 2)
-        return c[0] == 0xc2 && c[1] < 0xa0; /* C1 controls */
-    if (length != 3 || c[0] != 0xe2)
-        return false;
-    return (c[1] == 0x80 && (c[2] == 0x8e || c[2] == 0x8f || (c[2] >= 0xa8 && c[2] <= 0xae))) ||
-           (c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9);
 }
 
 const char *nm_canvas_fit(const char *text, double size, double width, char *out, size_t out_size)

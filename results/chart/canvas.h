@@ -53,6 +53,9 @@ struct nm_canvas_ops {
                       enum nm_ink ink);
     void (*lines)(struct nm_canvas *canvas, const struct nm_point *points, size_t n,
                   enum nm_ink ink, double width, enum nm_dash dash);
+    /* Many separate lines: from each even point to the next one. */
+    void (*segments)(struct nm_canvas *canvas, const struct nm_point *points, size_t n,
+                     enum nm_ink ink, double width);
     /* Closed, filled, with an outline in another ink or NM_INK_NONE. */
     void (*polygon)(struct nm_canvas *canvas, const struct nm_point *points, size_t n,
                     enum nm_ink fill, enum nm_ink outline);

@@ -58,6 +58,20 @@ static void lines(struct nm_canvas *canvas, const struct nm_point *points, size_
     cairo_set_dash(cairo, NULL, 0, 0);
 }
 
+static void segments(struct nm_canvas *canvas, const struct nm_point *points, size_t n,
+                     enum nm_ink ink, double width)
+{
+    cairo_t *cairo = use(canvas, ink);
+
+    cairo_new_path(cairo);
+    for (size_t i = 0; i + 1 < n; i += 2) {
+        cairo_move_to(cairo, points[i].x, points[i].y);
+        cairo_line_to(cairo, points[i + 1].x, points[i + 1].y);
+    }
+    cairo_set_line_width(cairo, width);
+    cairo_stroke(cairo);
+}
+
 static void fill(struct nm_canvas *canvas, enum nm_ink ink, enum nm_ink outline)
 {
     cairo_t *cairo = use(canvas, ink);
@@ -118,6 +132,7 @@ static void text(struct nm_canvas *canvas, const struct nm_text *t)
 static const struct nm_canvas_ops ops = {
     .rectangle = rectangle,
     .lines = lines,
+    .segments = segments,
     .polygon = polygon,
     .circle = circle,
     .text = text,

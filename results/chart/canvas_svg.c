@@ -73,6 +73,21 @@ static void lines(struct nm_canvas *canvas, const struct nm_point *points, size_
     fputs("/>\n", out);
 }
 
+static void segments(struct nm_canvas *canvas, const struct nm_point *points, size_t n,
+                     enum nm_ink ink, double width)
+{
+    FILE *out = out_of(canvas);
+
+    fputs("<path d=\"", out);
+    for (size_t i = 0; i < n; i++) {
+        number(out, i % 2 ? "L" : "M", points[i].x);
+        number(out, " ", points[i].y);
+    }
+    fprintf(out, "\" class=\"l%d\" fill=\"none\" stroke=\"#%06x\"", ink, nm_ink_rgb(ink, false));
+    number(out, " stroke-width=\"", width);
+    fputs("\"/>\n", out);
+}
+
 static void outline_of(FILE *out, enum nm_ink fill_ink, enum nm_ink outline)
 {
     fprintf(out, " class=\"f%d", fill_ink);
@@ -130,6 +145,7 @@ static void text(struct nm_canvas *canvas, const struct nm_text *t)
 static const struct nm_canvas_ops ops = {
     .rectangle = rectangle,
     .lines = lines,
+    .segments = segments,
     .polygon = polygon,
     .circle = circle,
     .text = text,

@@ -1,5 +1,5 @@
 /* Kind "series": the rate in the course of each trial, one figure per cell; where a trial began
- * faster than it went on, the knee is marked (chart.h).
+ * faster than it went on, the knee is marked (chart.h). Cells with something to see come first.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "chart.h"
@@ -107,7 +107,8 @@ static void set_line(struct nm_chart *chart, const struct nm_language *language,
 }
 
 static void set_texts(struct nm_chart *chart, const struct nm_table_doc *doc,
-                      const struct nm_cell *cell, uint64_t bin_ns, struct nm_figure *figure)
+                      const struct nm_cell *cell, size_t n, uint64_t bin_ns,
+                      struct nm_figure *figure)
 {
     const struct nm_language *language = doc->language;
     const struct nm_grid names = {.names = cell};
@@ -118,8 +119,13 @@ static void set_texts(struct nm_chart *chart, const struct nm_table_doc *doc,
     figure->subtitle = nm_chart_text(
         chart, "%s \u00b7 %s \u00b7 %s", nm_words_device(doc, &names, device),
         nm_words_label(language, cell, label), nm_words_protocol(language, cell->protocol));
-    figure->note = nm_chart_text(chart, nm_tr(language, "Each point: the mean over %s."),
-                                 duration(chart, language, bin_ns));
+    if (n < cell->n_ok)
+        figure->note = nm_chart_text(
+            chart, nm_tr(language, "Each point: the mean over %s; %zu of %zu trials."),
+            duration(chart, language, bin_ns), n, cell->n_ok);
+    else
+        figure->note = nm_chart_text(chart, nm_tr(language, "Each point: the mean over %s."),
+                                     duration(chart, language, bin_ns));
     figure->x_name = nm_tr(language, "seconds since the start");
     figure->y_name = "MB/s";
     figure->decimal_sign = nm_language_decimal_sign(language);
@@ -146,7 +152,7 @@ static void add_figure(struct nm_chart *chart, const struct nm_table_doc *doc,
         set_line(chart, language, &courses[i], figure);
         bin_ns = courses[i].bin_ns > bin_ns ? courses[i].bin_ns : bin_ns;
     }
-    set_texts(chart, doc, cell, bin_ns, figure);
+    set_texts(chart, doc, cell, n, bin_ns, figure);
 }
 
 static int add_cell(const struct nm_chart_input *input, struct nm_chart *chart,
@@ -185,20 +191,29 @@ static bool has_course(const struct nm_cell *cell)
     return cell->n_ok && !cell->imported && isfinite(cell->bytes_per_s);
 }
 
+/* Its rate changed within a trial. */
+static bool is_noteworthy(const struct nm_cell *cell)
+{
+    return strstr(cell->flags, "burst") || strstr(cell->flags, "unstable");
+}
+
 static int fill(const struct nm_chart_input *input, struct nm_chart *chart, struct nm_error *err)
 {
     const struct nm_table_style style = {.digits = -1};
     const struct nm_table_doc doc = {.style = &style, .language = input->language};
     int r = 0;
 
-    for (size_t i = 0; input->store && i < input->cells->count && r == 0; i++) {
-        if (!has_course(&input->cells->items[i]))
-            continue;
-        if (chart->n_figures == chart->max)
-            chart->left_out++; /* nothing is read for it */
-        else
-            r = add_cell(input, chart, &doc, &input->cells->items[i], err);
-    }
+    for (int noteworthy = 1; input->store && noteworthy >= 0; noteworthy--)
+        for (size_t i = 0; i < input->cells->count && r == 0; i++) {
+            const struct nm_cell *cell = &input->cells->items[i];
+
+            if (!has_course(cell) || is_noteworthy(cell) != noteworthy)
+                continue;
+            if (chart->n_figures == chart->max)
+                chart->left_out++; /* nothing is read for it */
+            else
+                r = add_cell(input, chart, &doc, cell, err);
+        }
     return r;
 }
 

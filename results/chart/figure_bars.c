@@ -10,12 +10,14 @@
 
 #include <math.h>
 
-#define BAR     11.0
-#define ROW     16.0
-#define GROUP   20.0 /* its name */
-#define BETWEEN 7.0  /* groups */
-#define AXIS    34.0 /* numbers and name below */
-#define HATCH   5.0  /* between two stripes */
+#define BAR         11.0
+#define ROW         16.0
+#define GROUP       20.0 /* its name */
+#define BETWEEN     7.0  /* groups */
+#define AXIS        34.0 /* numbers and name below */
+#define HALF_NUMBER 22.0 /* of the axis, beyond its end */
+#define STRIPES_MAX 1024 /* ends of them; enough for a bar of 1200 */
+#define HATCH       5.0  /* between two stripes */
 /* Farther away a rule would only press the bars together; the note has its number. */
 #define RULE_REACH 2.0
 
@@ -70,8 +72,8 @@ static void set_up(struct frame *frame, double x, double width)
             if (isfinite(bar->value))
                 widen(&values, bar->text, NM_FIGURE_SMALL);
         }
-    frame->left = x + fmin(names, width * 0.38) + 8;
-    frame->right = x + width - fmin(values, width * 0.25) - 6;
+    frame->left = x + fmax(fmin(names, width * 0.38), HALF_NUMBER) + 8;
+    frame->right = x + width - fmax(fmin(values, width * 0.25), HALF_NUMBER) - 6;
     frame->n_ticks = nm_figure_ticks(0, largest(figure), 6, &frame->first, &frame->step);
 }
 
@@ -94,22 +96,27 @@ static void draw_text(const struct frame *frame, const char *text, double x, dou
 static void draw_hatch(const struct frame *frame, double x, double y, double width, unsigned hatch)
 {
     bool rising = hatch & 1, falling = hatch & 2;
+    struct nm_point points[STRIPES_MAX];
+    size_t n = 0;
 
     if (hatch > 3) { /* along the bar */
         nm_canvas_line(frame->canvas, x, y + BAR / 2, x + width, y + BAR / 2, NM_INK_PAPER, 2,
                        NM_DASH_NONE);
         return;
     }
-    for (double at = HATCH - BAR; at < width; at += HATCH) {
+    for (double at = HATCH - BAR; at < width && n + 4 <= STRIPES_MAX; at += HATCH) {
         double from = fmax(at, 0), to = fmin(at + BAR, width);
 
-        if (rising)
-            nm_canvas_line(frame->canvas, x + from, y + BAR - (from - at), x + to,
-                           y + BAR - (to - at), NM_INK_PAPER, 1.4, NM_DASH_NONE);
-        if (falling)
-            nm_canvas_line(frame->canvas, x + from, y + (from - at), x + to, y + (to - at),
-                           NM_INK_PAPER, 1.4, NM_DASH_NONE);
+        if (rising) {
+            points[n++] = (struct nm_point){x + from, y + BAR - (from - at)};
+            points[n++] = (struct nm_point){x + to, y + BAR - (to - at)};
+        }
+        if (falling) {
+            points[n++] = (struct nm_point){x + from, y + (from - at)};
+            points[n++] = (struct nm_point){x + to, y + (to - at)};
+        }
     }
+    frame->canvas->ops->segments(frame->canvas, points, n, NM_INK_PAPER, 1.4);
 }
 
 static void draw_whisker(const struct frame *frame, const struct nm_figure_bar *bar, double middle)

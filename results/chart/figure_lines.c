@@ -199,20 +199,26 @@ static void draw_sample(const struct frame *f, size_t line, double x, double y)
         draw_mark(f, line, x + SAMPLE / 2, y);
 }
 
+/* In pieces, each of which begins where the one before it ended. */
 static void draw_line(const struct frame *f, size_t at)
 {
     const struct nm_figure_line *line = &f->figure->lines[at];
-    struct nm_point points[512];
+    struct nm_point points[256];
     size_t n = 0;
 
-    for (size_t i = 0; i < line->n && n < sizeof(points) / sizeof(points[0]); i++)
+    for (size_t i = 0; i < line->n; i++) {
         points[n++] =
             (struct nm_point){place_x(f, line->points[i].x), place_y(f, line->points[i].y)};
-    if (n > 1)
-        f->canvas->ops->lines(f->canvas, points, n, nm_ink_of_series((unsigned)at),
-                              line->marks ? 2 : 1.5, (enum nm_dash)(at % NM_DASHES));
-    for (size_t i = 0; i < n && (line->marks || n == 1); i++)
-        draw_mark(f, at, points[i].x, points[i].y);
+        if (n < sizeof(points) / sizeof(points[0]) && i + 1 < line->n)
+            continue;
+        if (n > 1)
+            f->canvas->ops->lines(f->canvas, points, n, nm_ink_of_series((unsigned)at),
+                                  line->marks ? 2 : 1.5, (enum nm_dash)(at % NM_DASHES));
+        points[0] = points[n - 1];
+        n = 1;
+    }
+    for (size_t i = 0; i < line->n && (line->marks || line->n == 1); i++)
+        draw_mark(f, at, place_x(f, line->points[i].x), place_y(f, line->points[i].y));
 }
 
 /* One after the other, in as many rows as needed; returns the height. */
