@@ -41,6 +41,14 @@ static int select_version(struct nm_report *report, const struct nm_cell *versio
     return r;
 }
 
+/* In the order of the history: by date, then by name. */
+static bool is_older(const struct nm_cell *cell, const struct nm_cell *than)
+{
+    if (cell->firmware_utc_ns != than->firmware_utc_ns)
+        return cell->firmware_utc_ns < than->firmware_utc_ns;
+    return strcmp(cell->firmware, than->firmware) < 0;
+}
+
 /* Of the versions of a NAS the newest one that is older than `than` (NULL = the newest). */
 static const struct nm_cell *version_before(const struct nm_cells *cells, const char *nas,
                                             const struct nm_cell *than)
@@ -51,10 +59,9 @@ static const struct nm_cell *version_before(const struct nm_cells *cells, const 
         const struct nm_cell *cell = &cells->items[i];
 
         if (strcmp(cell->nas, nas) || cell->imported || !cell->n_ok ||
-            (than && (cell->firmware_utc_ns > than->firmware_utc_ns ||
-                      !strcmp(cell->firmware, than->firmware))))
+            (than && !is_older(cell, than)))
             continue;
-        if (!best || cell->firmware_utc_ns > best->firmware_utc_ns)
+        if (!best || is_older(best, cell))
             best = cell;
     }
     return best;

@@ -189,15 +189,16 @@ static void say_fastest(struct nm_report *report, const struct nm_cell *device,
     nm_report_title(report, like, title);
     nm_words_value(&report->doc, best, value);
     nm_report_place(report, best, place);
-    if (!next) {
-        nm_report_format(report, "<li>", "</li>\n",
-                         nm_tr(report->language, "%s, %s: %s MB/s (%s)."), title, phase, value,
-                         place);
-        return;
-    }
-    nm_report_format(report, "<li>", "", nm_tr(report->language, "%s, %s: fastest %s MB/s (%s)."),
-                     title, phase, value, place);
-    if (best->n_ok > 1 && next->n_ok > 1 && next->max_bytes_per_s >= best->min_bytes_per_s)
+    if (next)
+        nm_report_format(report, "<li>", "",
+                         nm_tr(report->language, "%s, %s: fastest %s MB/s (%s)."), title, phase,
+                         value, place);
+    else
+        nm_report_format(report, "<li>", "", nm_tr(report->language, "%s, %s: %s MB/s (%s)."),
+                         title, phase, value, place);
+    if (*best->flags)
+        nm_report_format(report, " ", "", nm_tr(report->language, "Flags: %s."), best->flags);
+    if (next && best->n_ok > 1 && next->n_ok > 1 && next->max_bytes_per_s >= best->min_bytes_per_s)
         nm_report_format(report, " ", "",
                          nm_tr(report->language, "Not clearly ahead of %s: their trials overlap."),
                          nm_report_place(report, next, other));
@@ -234,7 +235,7 @@ struct census {
     double widest; /* half range, fraction */
     const struct nm_cell *widest_cell;
     const char *run;
-    bool several_runs;
+    bool several_runs, imported;
     struct {
         char word[40];
         size_t n;
@@ -317,7 +318,7 @@ static void say_trials(struct nm_report *report, const struct census *census)
                          nm_report_title(report, census->widest_cell, title),
                          nm_words_phase(&report->doc, census->widest_cell->phase),
                          nm_report_place(report, census->widest_cell, place));
-    if (!census->several_runs)
+    if (!census->several_runs && !census->imported)
         nm_report_element(report, "<li>",
                           nm_tr(language, "All of it was measured in one run: what changes from "
                                           "one day to the next is not in these numbers."),
@@ -370,10 +371,26 @@ static void say_gaps(struct nm_report *report, const struct census *census)
                          census->n_void);
 }
 
+static void say_imported(struct nm_report *report, const struct census *census)
+{
+    nm_report_format(report, "<li>", "</li>\n",
+                     nm_tr(report->language, "All %zu numbers were imported: this program measured "
+                                             "none of them and does not know their conditions."),
+                     census->n_numbers);
+    if (census->n_max == 1)
+        nm_report_element(report, "<li>",
+                          nm_tr(report->language,
+                                "One figure for each: of how many trials it is the mean, and how "
+                                "much they scatter, is not known."),
+                          "</li>\n");
+    else
+        say_trials(report, census);
+}
+
 static void say_limits(struct nm_report *report, const struct nm_cell *device)
 {
     const struct nm_cells *cells = report->input->cells;
-    struct census census = {.widest = -1};
+    struct census census = {.widest = -1, .imported = device->imported};
 
     for (size_t i = 0; i < cells->count; i++)
         if (of_device(device, &cells->items[i]))
@@ -381,11 +398,7 @@ static void say_limits(struct nm_report *report, const struct nm_cell *device)
     nm_report_element(report, "<p>", nm_tr(report->language, "What these numbers do not say:"),
                       "</p>\n<ul class=\"limits\">\n");
     if (device->imported)
-        nm_report_format(report, "<li>", "</li>\n",
-                         nm_tr(report->language,
-                               "All %zu numbers were imported: this program measured none of them "
-                               "and knows neither their conditions nor their scatter."),
-                         census.n_numbers);
+        say_imported(report, &census);
     else if (census.n_numbers)
         say_trials(report, &census);
     say_flags(report, &census);
