@@ -236,7 +236,9 @@ static void begin_run(struct stream *stream)
     stream->run_begin_ns = stream->run_issued = stream->run_bytes = 0;
     stream->run_operations = stream->run_latency_sum_ns = 0;
     stream->run_full = false;
-    stream->run_time_ns = stream->warmup ? options->warmup_ns : options->time_ns;
+    stream->run_time_ns = stream->layout   ? 0 /* all of it, however long that takes */
+                          : stream->warmup ? options->warmup_ns
+                                           : options->time_ns;
     stream->run_limit_bytes = stream->layout   ? stream->region_bytes
                               : stream->warmup ? 0
                                                : options->length_bytes / stream->context.streams;

@@ -137,20 +137,21 @@ static void test_access_ends_by_time_and_reports_best_and_median(void **state)
 static void test_access_lays_out_the_file_once(void **state)
 {
     static const char *const settings[][2] = {
-        {"steps", "seq64k-read"}, {"size", "3MiB"}, {NULL, NULL}};
+        {"steps", "seq64k-read"}, {"size", "67MiB"}, {"time", "1s"}, {NULL, NULL}};
     struct nm_workload *workload = make("access", settings);
-    struct world world = {.step_ns = 1000, .lowest_offset = UINT64_MAX};
+    /* Each write takes as long as a whole step may: that is no matter of the layout. */
+    struct world world = {.step_ns = NM_NS_PER_S, .lowest_offset = UINT64_MAX, .now_ns = 1};
     struct nm_workload_context context = context_for(workload, 0);
     uint64_t bytes, files;
 
     (void)state;
     assert_int_equal(context.block_bytes, 1 << 20); /* in the plan's blocks, not the step's */
     assert_int_equal(sim_run(workload, &context, 0, 0, &world, &bytes, &files), 0);
-    assert_int_equal(world.bytes, 3 << 20);
-    assert_int_equal(world.highest_end, 3 << 20);
+    assert_int_equal(world.bytes, 67 << 20);
+    assert_int_equal(world.highest_end, 67 << 20);
     assert_int_equal(sim_run(workload, &context, 0, 1, &world, &bytes, &files),
                      0); /* other threads: nothing */
-    assert_int_equal(world.bytes, 3 << 20);
+    assert_int_equal(world.bytes, 67 << 20);
     workload->ops->free(workload);
 }
 
