@@ -215,20 +215,19 @@ static void append(char *out, size_t size, const char *prefix, const char *name,
                  label ? " '" : "", label ? label : "", label ? "'" : "");
 }
 
-/* What libblkid recognises in the ends; false = nothing. */
-static bool name_it(const struct scan *scan, char *out, size_t size)
+bool nm_blank_name(int fd, uint32_t block_bytes, bool tables, char *out, size_t size)
 {
     blkid_probe probe = blkid_new_probe();
     const char *name, *label;
 
     out[0] = '\0';
-    if (!probe || blkid_probe_set_device(probe, scan->memory, 0, 0) < 0)
+    if (!probe || blkid_probe_set_device(probe, fd, 0, 0) < 0)
         goto out;
-    blkid_probe_set_sectorsize(probe, scan->blank->block_bytes);
+    blkid_probe_set_sectorsize(probe, block_bytes);
     blkid_probe_enable_superblocks(probe, 1);
     blkid_probe_set_superblocks_flags(probe,
                                       BLKID_SUBLKS_TYPE | BLKID_SUBLKS_LABEL | BLKID_SUBLKS_USAGE);
-    blkid_probe_enable_partitions(probe, 1);
+    blkid_probe_enable_partitions(probe, tables);
     /* A backup header at the end counts even where the first sectors are gone. */
     blkid_probe_set_partitions_flags(probe, BLKID_PARTS_FORCE_GPT);
     for (int i = 0; i < 4 && blkid_do_probe(probe) == 0; i++) {
@@ -285,8 +284,9 @@ int nm_blank_check(const struct nm_blank *blank, volatile double *done_fraction,
     if (!r)
         r = walk(&scan, tail, size, keep_end, &finding, NULL, err);
     if (!r && finding.found) {
-        r = found(&finding, name_it(&scan, names, sizeof(names)) ? names : NULL, ret_found,
-                  found_size);
+        bool known = nm_blank_name(scan.memory, blank->block_bytes, true, names, sizeof(names));
+
+        r = found(&finding, known ? names : NULL, ret_found, found_size);
         goto out;
     }
     if (!r)

@@ -27,6 +27,10 @@ struct nm_blank {
 int nm_blank_check(const struct nm_blank *blank, volatile double *done_fraction, char *ret_found,
                    size_t found_size, struct nm_error *err) NM_MUST_CHECK;
 
+/* What libblkid recognises in a file that holds both ends of a target at their places: "ext4 file
+ * system 'backup'", "GPT partition table" (with tables); false = nothing. */
+bool nm_blank_name(int fd, uint32_t block_bytes, bool tables, char *out, size_t size);
+
 /* Writes zeroes to the first and the last MiB of [0, end_bytes) of a claimed block target and
  * flushes. */
 int nm_blank_wipe_ends(const struct nm_blank *blank, uint64_t end_bytes,

@@ -104,6 +104,7 @@ static const char *job_name(const struct nm_job *job)
     case NM_JOB_PROBE: return "connecting";
     case NM_JOB_CLAIM: return "checking that the device is blank";
     case NM_JOB_ENTER: return "preparing";
+    case NM_JOB_SURVEY: return "reading the partition table";
     case NM_JOB_SWEEP:
     case NM_JOB_LEAVE:
     case NM_JOB_RETIRE:

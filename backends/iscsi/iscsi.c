@@ -143,6 +143,8 @@ static int describe(struct nm_session *base, struct nm_target_info *info,
     *info = (struct nm_target_info){.total_bytes = session->size_bytes,
                                     .free_bytes = session->size_bytes,
                                     .block_bytes = session->capacity.block_bytes,
+                                    .physical_bytes = session->capacity.physical_bytes,
+                                    .offset_bytes = session->capacity.offset_bytes,
                                     .max_transfer_bytes = session->limit_bytes,
                                     .writable = !session->write_protected};
     /* Cut on purpose; no LUN is known whose name and serial differ only behind byte 90. */

@@ -138,6 +138,11 @@ int nm_scsi_parse_capacity16(const uint8_t *data, size_t length, struct nm_scsi_
         capacity.thin = data[14] & 0x80;
         capacity.reads_zero = data[14] & 0x40;
     }
+    if (length >= 16 && capacity.block_bytes <= 1u << 16) { /* 2^15 blocks of it still fit */
+        capacity.physical_bytes = capacity.block_bytes << (data[13] & 0x0f);
+        capacity.offset_bytes =
+            ((uint32_t)(data[14] & 0x3f) << 8 | data[15]) * capacity.block_bytes;
+    }
     if (check_capacity(&capacity) < 0)
         return -EBADMSG;
     *ret = capacity;

@@ -35,8 +35,10 @@ int nm_scsi_error(struct nm_error *err, const struct nm_scsi_status *status, boo
 struct nm_scsi_capacity {
     uint64_t blocks;
     uint32_t block_bytes;
-    bool thin;       /* logical block provisioning management is enabled */
-    bool reads_zero; /* deallocated blocks read as zero */
+    uint32_t physical_bytes, offset_bytes; /* of the medium; first block that begins there; 0 = not
+                                              told */
+    bool thin;                             /* logical block provisioning management is enabled */
+    bool reads_zero;                       /* deallocated blocks read as zero */
 };
 
 /* READ CAPACITY(16) and (10). -EBADMSG when the answer is too short or makes no sense. */

@@ -12,6 +12,7 @@
 #include "backend.h"
 #include "error.h"
 #include "histogram.h"
+#include "partition.h"
 #include "sweep.h"
 #include "workload.h"
 
@@ -30,6 +31,7 @@ enum nm_job_kind {
     NM_JOB_LEAVE,   /* remove the group's directory and what we put there */
     NM_JOB_RETIRE,  /* the same for the run's directory */
     NM_JOB_SWEEP,   /* remove what earlier runs left behind */
+    NM_JOB_SURVEY,  /* read the partition table of a raw target */
     NM_JOB_RELEASE, /* end of raw writes to a block target */
 };
 
@@ -92,6 +94,7 @@ struct nm_slot {
     struct nm_histogram operations_latency[NM_OP_KINDS];
     struct nm_histogram file_latency;
     struct nm_points points;
+    struct nm_partition_table partitions; /* SURVEY */
     uint64_t bins_bytes[NM_BINS_MAX];
 };
 

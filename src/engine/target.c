@@ -188,6 +188,18 @@ int nm_target_sweep(struct nm_target *target, struct nm_runner *runner,
     return run_job(runner, &job, false, NULL, err);
 }
 
+int nm_target_survey(struct nm_target *target, struct nm_runner *runner, struct nm_error *err)
+{
+    const struct nm_url *url = runner->plan->volumes[target->volume].urls[target->protocol];
+    const struct nm_backend_ops *backend = nm_backend_select(url, 0, NM_TRAIT_BLOCKS, err);
+    struct nm_job job;
+
+    if (!backend)
+        return err->code;
+    nm_target_job(target, runner->plan, NM_JOB_SURVEY, backend, &job);
+    return run_job(runner, &job, false, NULL, err);
+}
+
 int nm_target_retire(struct nm_target *target, struct nm_runner *runner, uint64_t *ret_foreign,
                      struct nm_error *err)
 {

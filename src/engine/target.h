@@ -70,6 +70,10 @@ int nm_target_sweep(struct nm_target *target, struct nm_runner *runner,
                     const struct nm_backend_ops *backend, bool remove,
                     struct nm_error *err) NM_MUST_CHECK;
 
+/* Reads the partition table of a raw target that was probed; it is in slot 0 of the arena. */
+int nm_target_survey(struct nm_target *target, struct nm_runner *runner,
+                     struct nm_error *err) NM_MUST_CHECK;
+
 /* End of the run: removes the run's directory; after raw writes zeroes what could look like a
  * partition table. Does nothing where nothing is left. */
 int nm_target_retire(struct nm_target *target, struct nm_runner *runner, uint64_t *ret_foreign,

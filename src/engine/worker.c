@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "directory.h"
 #include "queue.h"
+#include "survey.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -109,7 +110,8 @@ static int connect_target(struct worker *w, struct nm_error *err)
         .block_bytes = block_bytes,
         .stream = w->index,
         .streams = job->workers,
-        .read_only = job->kind == NM_JOB_PROBE || (job->kind == NM_JOB_SWEEP && !job->remove),
+        .read_only = job->kind == NM_JOB_PROBE || job->kind == NM_JOB_SURVEY ||
+                     (job->kind == NM_JOB_SWEEP && !job->remove),
         .claimed = job->claimed,
         .buffered = job->buffered,
     };
@@ -328,6 +330,10 @@ static int do_job(struct worker *w, struct nm_error *err)
     case NM_JOB_SWEEP:
         return nm_sweep_run(w->session, job->remove, w->connect.timeout_ns, buffer, buffer_bytes,
                             &w->slot->heartbeat_ns, &w->slot->sweep, err);
+    case NM_JOB_SURVEY:
+        return nm_survey_run(w->session, &w->slot->info, w->connect.timeout_ns, buffer,
+                             w->connect.block_bytes, &w->slot->heartbeat_ns, &w->slot->partitions,
+                             err);
     case NM_JOB_RELEASE:
         return job->backend->release ? job->backend->release(w->session, job->end_bytes, err) : 0;
     }

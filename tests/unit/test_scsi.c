@@ -77,13 +77,15 @@ static void test_scsi_error_has_class_and_raw_code(void **state)
 static void test_scsi_capacity_is_64_bit_and_checked(void **state)
 {
     /* 3 TiB of 512-byte blocks, thin, deallocated blocks read as zero. */
-    uint8_t data[32] = {0, 0, 0, 1, 0x7f, 0xff, 0xff, 0xff, 0, 0, 2, 0, 0, 0, 0xc0};
+    uint8_t data[32] = {0, 0, 0, 1, 0x7f, 0xff, 0xff, 0xff, 0, 0, 2, 0, 0, 3, 0xc0, 7};
     struct nm_scsi_capacity capacity;
 
     (void)state;
     assert_int_equal(nm_scsi_parse_capacity16(data, 32, &capacity), 0);
     assert_true(capacity.blocks * capacity.block_bytes == UINT64_C(3) << 40);
     assert_true(capacity.thin && capacity.reads_zero);
+    assert_int_equal(capacity.physical_bytes, 4096);
+    assert_int_equal(capacity.offset_bytes, 7 * 512);
     assert_int_equal(nm_scsi_parse_capacity16(data, 11, &capacity), -EBADMSG);
     memset(data, 0xff, 8); /* no blocks: the last address + 1 wraps */
     assert_int_equal(nm_scsi_parse_capacity16(data, 32, &capacity), -EBADMSG);
