@@ -11,10 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct nm_chart_kind nm_chart_bars, nm_chart_atto, nm_chart_series, nm_chart_history;
+extern const struct nm_chart_kind nm_chart_bars, nm_chart_atto, nm_chart_curve, nm_chart_series,
+    nm_chart_history;
 
 const struct nm_chart_kind *const nm_chart_table[] = {
-    &nm_chart_bars, &nm_chart_atto, &nm_chart_series, &nm_chart_history, NULL,
+    &nm_chart_bars, &nm_chart_atto, &nm_chart_curve, &nm_chart_series, &nm_chart_history, NULL,
 };
 
 const struct nm_chart_kind *nm_chart_find(const char *name)

@@ -31,6 +31,7 @@ struct nm_figure_line {
     struct nm_point *points; /* in the units of the axes, x ascending */
     size_t n;
     bool marks; /* a mark on every point */
+    bool apart; /* marks alone, small ones */
 };
 
 /* A line that is no data: speed of the link, a change. */

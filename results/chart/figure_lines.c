@@ -178,24 +178,28 @@ static void draw_x_axis(const struct frame *f)
 
 static void draw_mark(const struct frame *f, size_t line, double x, double y)
 {
+    const double size = f->figure->lines[line].apart ? MARK / 2 : MARK;
     const struct nm_point shapes[][4] = {
-        {{x - MARK, y - MARK}, {x + MARK, y - MARK}, {x + MARK, y + MARK}, {x - MARK, y + MARK}},
-        {{x - MARK, y + MARK}, {x + MARK, y + MARK}, {x, y - MARK}, {x, y - MARK}},
-        {{x - MARK, y}, {x, y - MARK}, {x + MARK, y}, {x, y + MARK}},
+        {{x - size, y - size}, {x + size, y - size}, {x + size, y + size}, {x - size, y + size}},
+        {{x - size, y + size}, {x + size, y + size}, {x, y - size}, {x, y - size}},
+        {{x - size, y}, {x, y - size}, {x + size, y}, {x, y + size}},
     };
     enum nm_ink ink = nm_ink_of_series((unsigned)line);
 
     if (line % 4 == 0)
-        f->canvas->ops->circle(f->canvas, x, y, MARK, ink, NM_INK_PAPER);
+        f->canvas->ops->circle(f->canvas, x, y, size, ink, NM_INK_PAPER);
     else
         f->canvas->ops->polygon(f->canvas, shapes[line % 4 - 1], 4, ink, NM_INK_PAPER);
 }
 
 static void draw_sample(const struct frame *f, size_t line, double x, double y)
 {
-    nm_canvas_line(f->canvas, x, y, x + SAMPLE, y, nm_ink_of_series((unsigned)line), 2,
-                   (enum nm_dash)(line % NM_DASHES));
-    if (f->figure->lines[line].marks)
+    const struct nm_figure_line *data = &f->figure->lines[line];
+
+    if (!data->apart)
+        nm_canvas_line(f->canvas, x, y, x + SAMPLE, y, nm_ink_of_series((unsigned)line), 2,
+                       (enum nm_dash)(line % NM_DASHES));
+    if (data->marks || data->apart)
         draw_mark(f, line, x + SAMPLE / 2, y);
 }
 
@@ -211,13 +215,13 @@ static void draw_line(const struct frame *f, size_t at)
             (struct nm_point){place_x(f, line->points[i].x), place_y(f, line->points[i].y)};
         if (n < sizeof(points) / sizeof(points[0]) && i + 1 < line->n)
             continue;
-        if (n > 1)
+        if (n > 1 && !line->apart)
             f->canvas->ops->lines(f->canvas, points, n, nm_ink_of_series((unsigned)at),
                                   line->marks ? 2 : 1.5, (enum nm_dash)(at % NM_DASHES));
         points[0] = points[n - 1];
         n = 1;
     }
-    for (size_t i = 0; i < line->n && (line->marks || line->n == 1); i++)
+    for (size_t i = 0; i < line->n && (line->marks || line->apart || line->n == 1); i++)
         draw_mark(f, at, place_x(f, line->points[i].x), place_y(f, line->points[i].y));
 }
 

@@ -25,7 +25,7 @@ struct nm_report_section {
 };
 
 extern const struct nm_report_section nm_report_summary, nm_report_tables, nm_report_bars,
-    nm_report_curves, nm_report_cards, nm_report_courses, nm_report_history, nm_report_compare,
+    nm_report_sizes, nm_report_drives, nm_report_courses, nm_report_history, nm_report_compare,
     nm_report_gaps, nm_report_conditions, nm_report_method, nm_report_glossary;
 
 /* report_style.c */

@@ -27,9 +27,14 @@ static int write_bars(struct nm_report *report, struct nm_error *err)
     return nm_report_chart(report, "bars", report->input->cells, BARS_MAX, err);
 }
 
-static int write_curves(struct nm_report *report, struct nm_error *err)
+static int write_sizes(struct nm_report *report, struct nm_error *err)
 {
     return nm_report_chart(report, "atto", report->input->cells, CURVES_MAX, err);
+}
+
+static int write_drives(struct nm_report *report, struct nm_error *err)
+{
+    return nm_report_chart(report, "curve", report->input->cells, CURVES_MAX, err);
 }
 
 static int write_courses(struct nm_report *report, struct nm_error *err)
@@ -54,10 +59,16 @@ const struct nm_report_section nm_report_bars = {
     .write = write_bars,
 };
 
-const struct nm_report_section nm_report_curves = {
-    .id = "curves",
+const struct nm_report_section nm_report_sizes = {
+    .id = "sizes",
     .title = NM_N("Rate by block size"),
-    .write = write_curves,
+    .write = write_sizes,
+};
+
+const struct nm_report_section nm_report_drives = {
+    .id = "drives",
+    .title = NM_N("Drives from start to end"),
+    .write = write_drives,
 };
 
 const struct nm_report_section nm_report_courses = {

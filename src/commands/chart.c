@@ -14,7 +14,7 @@ static const struct nm_arg args[] = {
     {.name = "kind",
      .type = NM_ARG_VALUE,
      .metavar = "KIND",
-     .help = "bars, atto, series or history (default bars)"},
+     .help = "bars, atto, curve, series or history (default bars)"},
     {.name = "output",
      .short_name = 'o',
      .type = NM_ARG_VALUE,
@@ -114,7 +114,8 @@ const struct nm_command nm_command_chart = {
     .help = "draw a picture: SVG, PNG or PDF",
     .details =
         "bars: a group of bars per volume, one figure per workload, with the range of the trials "
-        "and the speed of the link. atto: rate over block size. series: the rate in the course of "
+        "and the speed of the link. atto: rate over block size. curve: a drive from its start to "
+        "its end. series: the rate in the course of "
         "each trial. history: firmware versions over time with change points. SELECT as in "
         "`table`; history reads every version unless some are named. What is selected decides how "
         "many figures stand one below the other.",

@@ -155,7 +155,8 @@ class Report(unittest.TestCase):
         self.assertIn("-o FILE.html", self.nasmark("report", code=2))
         self.assertIn(".svg, .png or .pdf", self.nasmark("chart", code=2))
         self.assertIn(".svg, .png or .pdf", self.nasmark("chart", "-o", "x.gif", code=2))
-        self.assertIn("bars atto", self.nasmark("chart", "--kind", "pie", "-o", "x.svg", code=2))
+        self.assertIn("bars atto curve series history",
+                      self.nasmark("chart", "--kind", "pie", "-o", "x.svg", code=2))
 
     def test_charts_in_every_format(self):
         heads = {"png": b"\x89PNG\r\n\x1a\n", "pdf": b"%PDF-", "svg": b"<?xml"}

@@ -333,6 +333,8 @@ static void test_lines_keep_every_point(void **state)
     for (size_t i = 0; i < 1000; i++)
         points[i] = (struct nm_point){(double)i, 50 + (double)(i % 7)};
     assert_true(draw(&figure).n_points >= 1000);
+    line.apart = true;
+    assert_true(draw(&figure).n_points >= 1000);
 }
 
 static void test_lines_of_many_versions_with_changes(void **state)
