@@ -51,6 +51,9 @@ static void end_in_order(struct lunfs *fs)
     while (fs->files)
         if (lunfs_file_close(fs, fs->files, &err) < 0)
             return;
+    /* How long making it took is kept in it, for the sessions that measure. */
+    if (fs->format_ns && lunfs_volume_begin_changes(fs, &err) < 0)
+        return;
     /* Not marked as clean when this fails; the next session will see it. */
     (void)lunfs_volume_flush(fs, true, &err);
 }
@@ -71,7 +74,7 @@ static void disconnect(struct nm_session *base)
 
     if (!fs)
         return;
-    if (fs->fs && (fs->changing || fs->files) && !fs->failure.code)
+    if (fs->fs && (fs->changing || fs->files || fs->format_ns) && !fs->failure.code)
         end_in_order(fs);
     lunfs_volume_close(fs);
     lunfs_node_forget(fs);

@@ -159,12 +159,14 @@ static void put_name(FILE *out, const struct nm_cell *cell)
         putc((unsigned char)*p < ' ' || strchr(",<>&\"'", *p) ? '_' : *p, out);
 }
 
-/* "2G", "300M", "48K": how the original writes sizes. */
-static void put_size(FILE *out, const char *text)
+/* "2G", "300M", "48K": how the original writes sizes. Of the condition, else of the key. */
+static void put_size(FILE *out, const char *text, const char *workload)
 {
+    const char *colon = strchr(workload, ':');
     uint64_t bytes;
 
-    if (!text || nm_units_parse_u64(text, &bytes, NULL) < 0)
+    if ((!text || nm_units_parse_u64(text, &bytes, NULL) < 0) &&
+        (!colon || nm_units_parse_bytes(colon + 1, &bytes, NULL) < 0))
         return;
     if (bytes % (UINT64_C(1) << 30) == 0)
         fprintf(out, "%" PRIu64 "G", bytes >> 30);
@@ -199,7 +201,7 @@ static void put_head(FILE *out, const struct line *line)
     if (size)
         fputs(size, out);
     else
-        put_size(out, condition(io, "workload.size"));
+        put_size(out, condition(io, "workload.size"), cell->workload);
     putc(',', out);
     if (chunk)
         fputs(chunk, out);

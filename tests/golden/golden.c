@@ -1,6 +1,7 @@
 /* The golden program: makes a database with everything a table can show, and prints tables of it.
  *
  *   golden make DB
+ *   golden tools DB                       what bonnie, meta and dd print
  *   golden many DB FIRMWARES VOLUMES      20 cells of 10 trials with 100 bins per firmware and
  * volume golden table DB FORMAT LANGUAGE [BY] [UNIT] [DIGITS] [SELECT...]     LANGUAGE - = none
  * named
@@ -321,6 +322,85 @@ static void imported(struct maker *maker)
     trial(maker, &down, 1, 78, NM_STATUS_OK, NM_REASON_NONE, NULL);
 }
 
+/* What bonnie, meta and dd print. */
+static void tools(struct maker *maker)
+{
+    static const struct {
+        const char *phase;
+        double rate; /* MB/s, or 1/s where no bytes move; 0 = too short */
+        double cpu_percent, latency_ms;
+        bool names;
+    } rows[] = {
+        {"write_char", 1.5, 97, 9.829, false},       {"write_block", 118.5, 12.4, 226, false},
+        {"rewrite", 47.25, 8, 350.2, false},         {"read_char", 2.5, 99, 0.041, false},
+        {"read_block", 127.8, 9.6, 104999, false},   {"seeks", 163.14, 3, 1201, true},
+        {"create_sequential", 12345, 40, 0.5, true}, {"stat_sequential", 0, 0, 0.044, true},
+        {"delete_sequential", 23456, 51, 1, true},   {"create_random", 11999, 42, 0.6, true},
+        {"stat_random", 0, 0, 0.018, true},          {"delete_random", 17000, 45, 99.9, true},
+    };
+    struct nm_metrics metrics;
+
+    device(maker, "tools", "1.0", "trials = 1");
+    for (int k = 0; k < 2; k++)
+        for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+            bool seeks = !strcmp(rows[i].phase, "seeks"), names = rows[i].names;
+            const struct cell cell = {k ? "smb" : "local", "bonnie:2GiB", rows[i].phase,
+                                      names ? 0 : UINT64_C(2) << 30, names && !seeks ? 16384 : 0};
+
+            volume(maker, "usb", "usb", NULL, 0);
+            metrics.count = 0;
+            if (names && rows[i].rate > 0)
+                nm_metrics_add(&metrics, seeks ? "seeks_per_s" : "files_per_s", "1/s",
+                               NM_BETTER_HIGHER, NM_SUMMARY_GEOMEAN, rows[i].rate);
+            nm_metrics_add(&metrics, "latency_max", "ns", NM_BETTER_LOWER, NM_SUMMARY_MAX,
+                           rows[i].latency_ms * 1e6);
+            nm_metrics_add(&metrics, "cpu_percent", "%", NM_BETTER_LOWER, NM_SUMMARY_MEAN,
+                           rows[i].cpu_percent);
+            if (seeks)
+                nm_metrics_add(&metrics, "seeks", "1", NM_BETTER_NONE, NM_SUMMARY_MAX, 8192);
+            maker->phase_index = (int)i;
+            maker->metrics = &metrics;
+            trial(maker, &cell, 1, names ? 0 : rows[i].rate,
+                  rows[i].rate > 0 ? NM_STATUS_OK : NM_STATUS_TOO_SHORT, NM_REASON_NONE,
+                  k ? NULL : "buffered");
+        }
+    static const char *const lookups[] = {"create_sequential", "stat_sequential",
+                                          "list_sequential"};
+
+    for (int i = 0; i < 3; i++) {
+        const struct cell cell = {"smb", "meta:1000", lookups[i], 0, 1000};
+
+        metrics.count = 0;
+        nm_metrics_add(&metrics, "files_per_s", "1/s", NM_BETTER_HIGHER, NM_SUMMARY_GEOMEAN,
+                       1234.5 * (i + 1));
+        maker->phase_index = i;
+        trial(maker, &cell, 1, 0, NM_STATUS_OK, NM_REASON_NONE, NULL);
+    }
+    for (uint32_t pass = 1; pass <= 3; pass++) {
+        const struct cell cell = {"local", "dd:4GiB,128KiB", "write", UINT64_C(4) << 30, 0};
+
+        metrics.count = 0;
+        nm_metrics_add(&metrics, "real_s", "s", NM_BETTER_LOWER, NM_SUMMARY_MEAN, 70.25 * pass);
+        nm_metrics_add(&metrics, "user_s", "s", NM_BETTER_LOWER, NM_SUMMARY_MEAN, 0.052);
+        nm_metrics_add(&metrics, "sys_s", "s", NM_BETTER_LOWER, NM_SUMMARY_MEAN, 8.1 + pass);
+        trial(maker, &cell, pass, 61.138 / pass, NM_STATUS_OK, NM_REASON_NONE,
+              "buffered compressible");
+    }
+    maker->metrics = NULL;
+    maker->phase_index = -1;
+}
+
+/* A database of nothing but `fill`. */
+static int make_only(const char *path, void (*fill)(struct maker *))
+{
+    struct maker maker = {.phase_index = -1};
+
+    check(&maker, nm_store_open(path, NM_STORE_WRITE, &maker.store, &maker.err));
+    fill(&maker);
+    nm_store_close(maker.store);
+    return 0;
+}
+
 static int make(const char *path)
 {
     struct maker maker = {.phase_index = -1};
@@ -399,11 +479,13 @@ int main(int argc, char **argv)
 {
     if (argc == 3 && !strcmp(argv[1], "make"))
         return make(argv[2]);
+    if (argc == 3 && !strcmp(argv[1], "tools"))
+        return make_only(argv[2], tools);
     if (argc == 5 && !strcmp(argv[1], "many"))
         return many(argv[2], (int)strtol(argv[3], NULL, 10), (int)strtol(argv[4], NULL, 10));
     if (argc >= 5 && !strcmp(argv[1], "table"))
         return table(argc, argv);
-    fputs("usage: golden make DB | golden many DB FIRMWARES VOLUMES | golden table DB FORMAT "
+    fputs("usage: golden make|tools DB | golden many DB FIRMWARES VOLUMES | golden table DB FORMAT "
           "LANGUAGE [BY UNIT DIGITS SELECT...]\n",
           stderr);
     return 2;

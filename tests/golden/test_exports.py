@@ -25,11 +25,42 @@ class Exports(unittest.TestCase):
     def setUpClass(cls):
         cls.directory = tempfile.TemporaryDirectory()
         cls.db = cls.directory.name + "/golden.db"
+        cls.tools = cls.directory.name + "/tools.db"
+        subprocess.run([GOLDEN, "tools", cls.tools], check=True)
         subprocess.run([GOLDEN, "make", cls.db], check=True)
 
     @classmethod
     def tearDownClass(cls):
         cls.directory.cleanup()
+
+    def expect(self, name, text):
+        """The text is what stands in expected/."""
+        path = os.path.join(EXPECTED, name)
+        if ACCEPT:
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(text)
+        with open(path, encoding="utf-8") as f:
+            self.assertEqual(text, f.read())
+
+    def test_bonnie_prints_what_is_expected_and_comes_back(self):
+        lines = self.nasmark("export", "--format", "bonnie", db=self.tools)
+        self.expect("tools.bonnie", lines)
+        self.assertEqual({line.count(",") for line in lines.splitlines()}, {49})
+        self.comes_back("bonnie", lines, 24)
+        self.nasmark("export", "--format", "bonnie", code=2)  # no bonnie in there
+
+    def test_dd_prints_what_is_expected_and_comes_back(self):
+        text = self.nasmark("export", "--format", "dd", db=self.tools)
+        self.expect("tools.dd", text)
+        self.comes_back("dd", text, 3)
+        self.nasmark("export", "--format", "dd", code=2)
+
+    def comes_back(self, importer, text, trials):
+        saved, other = (self.directory.name + f"/{importer}.{end}" for end in ("txt", "db"))
+        with open(saved, "w", encoding="utf-8") as f:
+            f.write(text)
+        done = json.loads(self.nasmark("import", importer, saved, "--json", db=other))
+        self.assertEqual(done["trials"], trials)
 
     def nasmark(self, *args, code=0, db=None, text=True):
         done = subprocess.run([NASMARK, *args, "--db", db or self.db], capture_output=True,
