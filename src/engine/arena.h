@@ -82,7 +82,7 @@ struct nm_slot {
     uint64_t cpu_ns, generator_ns, verify_ns;
     bool helpers;                /* of the backend used CPU time */
     uint64_t user_ns, system_ns; /* of the worker alone; cpu_ns includes its helpers */
-    uint64_t repeats; /* of the measured phase; backend.h */
+    uint64_t repeats;            /* of the measured phase; backend.h */
     struct nm_error err;
     struct nm_target_info info;
     struct nm_conditions conditions;
