@@ -156,6 +156,23 @@ static int connect_db(struct nm_store *store, int flags, const char *options, st
     return rc == SQLITE_OK ? 0 : nm_sql_error(store, rc, "opening", err);
 }
 
+/* A WAL database needs its index beside it, even for reading. Where neither can be made (a medium
+ * or a directory that we may not write), SQLite says that it cannot open the file, or that it is
+ * read-only. Only without a log is everything in the file itself. */
+static bool wants_index(struct nm_store *store)
+{
+    int code = sqlite3_extended_errcode(store->db);
+    char *log = NULL;
+    bool logged;
+
+    if (((code & 0xff) != SQLITE_CANTOPEN && (code & 0xff) != SQLITE_READONLY) ||
+        code == SQLITE_READONLY_ROLLBACK || access(store->path, R_OK) < 0)
+        return false;
+    logged = asprintf(&log, "%s-wal", store->path) < 0 || access(log, F_OK) == 0;
+    free(log);
+    return !logged;
+}
+
 /* The read-only connection; it is the store itself in read mode. */
 static int connect_read(struct nm_store *store, enum nm_store_mode mode, struct nm_error *err)
 {
@@ -163,9 +180,7 @@ static int connect_read(struct nm_store *store, enum nm_store_mode mode, struct 
 
     if (r == 0)
         r = check_contents(store, mode, err);
-    if (r < 0 && sqlite3_errcode(store->db) == SQLITE_CANTOPEN && access(store->path, R_OK) == 0) {
-        /* A WAL database on a medium that cannot be written: its index cannot be made, and nobody
-         * can change the file either. */
+    if (r < 0 && wants_index(store)) {
         finalize(store);
         r = connect_db(store, SQLITE_OPEN_READONLY, "mode=ro&immutable=1", err);
         if (r == 0)

@@ -184,6 +184,42 @@ static void test_store_reads_from_a_read_only_medium(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* A WAL database of somebody else, in a directory where only they may write. */
+static void test_store_reads_from_a_directory_of_others(void **state)
+{
+    struct place *place = *state;
+    struct nm_store *store;
+    struct nm_error err = {0};
+    char log[128];
+    int status;
+    pid_t pid;
+
+    nm_store_close(open_store(place->db));
+    snprintf(log, sizeof(log), "%s-wal", place->db);
+    assert_int_equal(chmod(place->db, 0444), 0);
+    assert_int_equal(chmod(place->directory, 0555), 0);
+    for (int logged = 0; logged < 2; logged++) {
+        if (logged) { /* what is in it must not be left out */
+            assert_int_equal(chmod(place->directory, 0755), 0);
+            fclose(fopen(log, "we"));
+            assert_int_equal(chmod(log, 0), 0);
+            assert_int_equal(chmod(place->directory, 0555), 0);
+        }
+        pid = fork();
+        if (!pid) {
+            if (geteuid() == 0 && setresuid(65534, 65534, 65534) < 0)
+                _exit(77);
+            if (nm_store_open(place->db, NM_STORE_READ, &store, &err) < 0)
+                _exit(1);
+            _exit(number(store, "SELECT count(*) FROM trial") == 0 ? 0 : 2);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), logged);
+    }
+    assert_int_equal(chmod(place->directory, 0755), 0);
+}
+
 static void test_store_uses_wal_on_local_disks_only(void **state)
 {
     struct place *place = *state;
@@ -384,6 +420,7 @@ int main(void)
         TEST(test_store_leaves_the_log_of_a_newer_schema_alone),
         TEST(test_store_reading_never_alters),
         TEST(test_store_reads_from_a_read_only_medium),
+        TEST(test_store_reads_from_a_directory_of_others),
         TEST(test_store_uses_wal_on_local_disks_only),
         TEST(test_store_default_path),
         TEST(test_store_survives_kill),
