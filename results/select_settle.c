@@ -253,17 +253,35 @@ static bool made_good(const struct nm_cell *cell, size_t index)
     return false;
 }
 
+/* Geometric mean, one rate after the other. */
+struct mean {
+    double logs, min, max;
+    size_t n;
+};
+
+static void add_rate(struct mean *mean, double rate)
+{
+    mean->min = mean->n ? fmin(mean->min, rate) : rate;
+    mean->max = mean->n ? fmax(mean->max, rate) : rate;
+    mean->logs += log(rate);
+    mean->n++;
+}
+
+/* Between the rates to the last digit: the mean of one trial is that trial. */
+static double mean_rate(const struct mean *mean)
+{
+    return mean->n ? fmin(fmax(exp(mean->logs / (double)mean->n), mean->min), mean->max) : NAN;
+}
+
 static void derive(struct nm_cell *cell)
 {
-    double log_bytes = 0, log_files = 0;
-    size_t n_bytes = 0, n_files = 0, n_open = 0;
+    struct mean bytes = {.min = NAN, .max = NAN}, files = bytes;
+    size_t n_open = 0;
 
     cell->n_ok = cell->n_failed = 0;
-    cell->bytes_per_s = cell->files_per_s = NAN;
-    cell->min_bytes_per_s = cell->max_bytes_per_s = NAN;
     for (size_t i = 0; i < cell->n_trials; i++) {
         const struct nm_trial *trial = &cell->trials[i];
-        double s = (double)trial->duration_ns / 1e9, rate = (double)trial->bytes / s;
+        double s = (double)trial->duration_ns / 1e9;
 
         cell->n_failed += trial->status == NM_STATUS_FAILED;
         n_open += (trial->status == NM_STATUS_FAILED || trial->status == NM_STATUS_TOO_SHORT ||
@@ -275,21 +293,15 @@ static void derive(struct nm_cell *cell)
         if (trial->status != NM_STATUS_OK)
             continue;
         cell->n_ok++;
-        if (trial->files) {
-            log_files += log((double)trial->files / s);
-            n_files++;
-        }
-        if (!trial->bytes)
-            continue;
-        log_bytes += log(rate);
-        n_bytes++;
-        cell->min_bytes_per_s = fmin(cell->min_bytes_per_s, rate); /* fmin(NAN, x) is x */
-        cell->max_bytes_per_s = fmax(cell->max_bytes_per_s, rate);
+        if (trial->files)
+            add_rate(&files, (double)trial->files / s);
+        if (trial->bytes)
+            add_rate(&bytes, (double)trial->bytes / s);
     }
-    if (n_bytes)
-        cell->bytes_per_s = exp(log_bytes / (double)n_bytes);
-    if (n_files)
-        cell->files_per_s = exp(log_files / (double)n_files);
+    cell->bytes_per_s = mean_rate(&bytes);
+    cell->min_bytes_per_s = bytes.min;
+    cell->max_bytes_per_s = bytes.max;
+    cell->files_per_s = mean_rate(&files);
     cell->status = !cell->n_ok ? status_without_number(cell)
                    : n_open    ? NM_CELL_PARTIAL
                                : NM_CELL_OK;

@@ -244,6 +244,31 @@ static void test_select_shows_geometric_mean_and_what_failed(void **state)
     nm_store_close(store);
 }
 
+/* To the last digit: whoever reads the csv compares texts. */
+static void test_select_mean_of_one_trial_is_that_trial(void **state)
+{
+    struct place *place = *state;
+    struct nm_store *store = open_store(place->db);
+    char volumes[20][8];
+    struct nm_cells *cells;
+
+    for (int i = 0; i < 20; i++) {
+        snprintf(volumes[i], sizeof(volumes[i]), "v%d", i);
+        put(store, (struct step){.volume = volumes[i], .s = 1.0 / 3 + i, .files = true}, NULL);
+    }
+    cells = cells_of(store, "nas=bench");
+    assert_int_equal(cells->count, 20);
+    for (size_t i = 0; i < cells->count; i++) {
+        const struct nm_cell *cell = &cells->items[i];
+
+        assert_true(cell->bytes_per_s == cell->min_bytes_per_s);
+        assert_true(cell->bytes_per_s == cell->max_bytes_per_s);
+        assert_true(cell->files_per_s == 1000 / ((double)cell->trials[0].duration_ns / 1e9));
+    }
+    nm_cells_free(cells);
+    nm_store_close(store);
+}
+
 static void test_select_a_pass_measured_later_is_not_missing(void **state)
 {
     struct place *place = *state;
@@ -367,6 +392,7 @@ int main(void)
         TEST(test_select_takes_the_newest_firmware_campaign_and_round),
         TEST(test_select_filters_by_time_source_and_names),
         TEST(test_select_shows_geometric_mean_and_what_failed),
+        TEST(test_select_mean_of_one_trial_is_that_trial),
         TEST(test_select_a_pass_measured_later_is_not_missing),
         TEST(test_select_has_no_number_without_a_success),
         TEST(test_select_never_pools_other_conditions),
