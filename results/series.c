@@ -69,6 +69,11 @@ static int add_point(struct nm_series *series, const struct nm_cell *cell, struc
     if (nm_stats_geometric_mean(values.values, values.n, &point.centre)) {
         size_t at = 0;
 
+        point.min = point.max = values.values[0];
+        for (size_t i = 1; i < values.n; i++) {
+            point.min = fmin(point.min, values.values[i]);
+            point.max = fmax(point.max, values.values[i]);
+        }
         while (at < series->n && strcmp(series->points[at].cell->firmware, cell->firmware) != 0)
             at++;
         if (at == series->n)

@@ -15,7 +15,7 @@
 
 struct nm_series_point {
     const struct nm_cell *cell; /* names the firmware */
-    double centre;              /* geometric mean of its trials */
+    double centre, min, max;    /* geometric mean of its trials, and their range */
     size_t n;                   /* trials */
 };
 

@@ -12,17 +12,36 @@ static bool is_rate(const struct nm_series *series)
     return !strcmp(series->metric, "bytes_per_s");
 }
 
+/* A line that is stretched over its whole height would make mountains of noise: flat is what the
+ * digits below cannot tell apart, and what every version reached in one trial or another. */
+static bool is_flat(const struct nm_series *series, double low, double high)
+{
+    double top_of_lowest = INFINITY, bottom_of_highest = 0;
+    char low_text[48], high_text[48];
+
+    nm_metric_format(series->unit, low, low_text, sizeof(low_text));
+    nm_metric_format(series->unit, high, high_text, sizeof(high_text));
+    for (size_t i = 0; i < series->n; i++) {
+        top_of_lowest = fmin(top_of_lowest, series->points[i].max);
+        bottom_of_highest = fmax(bottom_of_highest, series->points[i].min);
+    }
+    return !strcmp(low_text, high_text) || (!series->n_changes && !series->newest.provisional &&
+                                            bottom_of_highest <= top_of_lowest);
+}
+
 static void write_sparkline(const struct nm_series *series, FILE *out)
 {
     static const char *const bars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     double low = series->points[0].centre, high = low;
+    bool flat;
 
     for (size_t i = 0; i < series->n; i++) {
         low = fmin(low, series->points[i].centre);
         high = fmax(high, series->points[i].centre);
     }
+    flat = is_flat(series, low, high);
     for (size_t i = 0; i < series->n; i++) {
-        double share = high > low ? (series->points[i].centre - low) / (high - low) : 0.5;
+        double share = flat ? 0.5 : (series->points[i].centre - low) / (high - low);
 
         fputs(bars[(int)(share * 7.999)], out);
     }

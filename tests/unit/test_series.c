@@ -112,6 +112,47 @@ static void test_series_orders_versions_and_finds_the_step(void **state)
     nm_series_free(set);
 }
 
+/* No mountains out of what is the same in print, or in the noise of the trials. */
+static void test_series_draws_noise_flat(void **state)
+{
+    struct nm_series_set *set;
+    char *text;
+
+    (void)state;
+    add("1", 1, 99.81);
+    add("2", 2, 99.84);
+    add("3", 3, 99.79);
+    set = build();
+    text = text_of(set);
+    assert_non_null(strstr(text, "  ▄▄▄\n"));
+    free(text);
+    nm_series_free(set);
+
+    cells.count = 0;
+    add("1", 1, 99.1);
+    add("2", 2, 99.8);
+    set = build();
+    text = text_of(set);
+    assert_non_null(strstr(text, "  ▁█\n")); /* one trial each: nothing says that it is noise */
+    free(text);
+    nm_series_free(set);
+
+    cells.count = 0;
+    for (size_t i = 0; i < 2; i++) { /* 98 and 101; 97 and 100 */
+        struct nm_cell *cell = add(i ? "2" : "1", i, 98.0 - (double)i);
+
+        trials[8 + 2 * i] = trials[8 + 2 * i + 1] = trials[i];
+        trials[8 + 2 * i + 1].bytes = (uint64_t)(101e6 - 1e6 * (double)i);
+        cell->trials = &trials[8 + 2 * i];
+        cell->n_trials = 2;
+    }
+    set = build();
+    text = text_of(set);
+    assert_non_null(strstr(text, "  ▄▄\n"));
+    free(text);
+    nm_series_free(set);
+}
+
 static void test_series_keeps_conditions_apart(void **state)
 {
     struct nm_series_set *set;
@@ -182,6 +223,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_series_orders_versions_and_finds_the_step, reset),
+        cmocka_unit_test_setup(test_series_draws_noise_flat, reset),
         cmocka_unit_test_setup(test_series_keeps_conditions_apart, reset),
         cmocka_unit_test_setup(test_series_leaves_out_what_has_no_number, reset),
         cmocka_unit_test_setup(test_series_marks_an_odd_newest_version, reset),
