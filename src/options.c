@@ -70,6 +70,18 @@ static size_t distance(const char *a, size_t a_length, const char *b, size_t b_l
     return last[b_length];
 }
 
+/* Length of the leading parts ("iqn.2013-08.com.example:") that two words share. They are no sign
+ * of nearness: all names of a server may begin with them. */
+static size_t shared_parts(const char *a, size_t a_length, const char *b)
+{
+    size_t shared = 0;
+
+    for (size_t i = 0; i < a_length && nm_text_lower(a[i]) == nm_text_lower(b[i]); i++)
+        if (strchr("_-. :", a[i]))
+            shared = i + 1;
+    return shared;
+}
+
 /* One typing error per three letters is near. */
 static const char *nearest_to(const char *word, size_t length, const char *const *words, size_t n)
 {
@@ -77,11 +89,13 @@ static const char *nearest_to(const char *word, size_t length, const char *const
     size_t best_distance = SIZE_MAX;
 
     for (size_t i = 0; i < n; i++) {
-        size_t other = strlen(words[i]), longer = length > other ? length : other, d;
+        size_t shared = shared_parts(word, length, words[i]);
+        size_t mine = length - shared, other = strlen(words[i]) - shared;
+        size_t longer = mine > other ? mine : other, d;
 
         if (!length || longer > WORD_MAX)
             continue;
-        d = distance(word, length, words[i], other);
+        d = distance(word + shared, mine, words[i] + shared, other);
         if (d <= (longer + 1) / 3 && d < longer && d < best_distance) {
             best = words[i];
             best_distance = d;

@@ -181,6 +181,18 @@ static void test_options_nearest(void **state)
     assert_null(nm_options_nearest("x", words, 0));
 }
 
+/* Names of a server begin alike; that alone makes none of them near. */
+static void test_options_nearest_without_shared_parts(void **state)
+{
+    static const char *const names[] = {"iqn.2013-08.com.example:nas:chap"};
+
+    (void)state;
+    assert_null(nm_options_nearest("iqn.2013-08.com.example:nas:nope", names, 1));
+    assert_null(nm_options_nearest("iqn.2013-08.com.example:nas:", names, 1));
+    assert_string_equal(nm_options_nearest("iqn.2013-08.com.example:nas:chpa", names, 1), names[0]);
+    assert_string_equal(nm_options_nearest("iqn.2013-08.com.exmaple:nas:chap", names, 1), names[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +200,7 @@ int main(void)
         cmocka_unit_test(test_options_refuse_with_cause_and_remedy),
         cmocka_unit_test(test_options_bad_preset_is_found),
         cmocka_unit_test(test_options_nearest),
+        cmocka_unit_test(test_options_nearest_without_shared_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
