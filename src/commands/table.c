@@ -68,7 +68,9 @@ static int run(const struct nm_arguments *arguments)
     int r = read_style(arguments, &style, &err);
 
     format = arguments->json ? "json" : format ? format : "text";
-    if (r == 0)
+    if (r == 0 && style.by == NM_TABLE_BY_FIRMWARE)
+        r = nm_stored_versions(arguments, &store, &cells, &err);
+    else if (r == 0)
         r = nm_stored_cells(arguments, !strcmp(format, "json"), &store, &cells, &err);
     if (r == 0)
         r = nm_table_write(cells, format, &style, stdout, &err);
@@ -85,7 +87,8 @@ const struct nm_command nm_command_tables = {
         "SELECT is key=value words, all of which must fit; values may be shell globs: nas= "
         "firmware= volume= kind= protocol= workload= phase= run= campaign= since= "
         "source=measured|imported. Without words: the newest firmware of each NAS, its newest "
-        "campaign. Numbers are geometric means of the trials; trials under different conditions "
+        "campaign; with --by firmware every version. Numbers are geometric means of the trials; "
+        "trials under different conditions "
         "are never pooled but stand in tables of their own. The best of a column is bold, in plain "
         "text it has a star; letters point to the notes below.",
     .args = args,

@@ -71,6 +71,22 @@ class Commands(unittest.TestCase):
         self.assertIn("\x1b[1m52.9\x1b[0m", colour)
         self.assertNotIn("*", colour)
 
+    def test_table_by_firmware_shows_every_version(self):
+        path = self.directory.name + "/versions.csv"
+        with open(path, "w", encoding="ascii") as f:
+            f.write(CSV_HEAD + "\n")
+            for k, version in enumerate(("1.0", "1.1")):
+                f.write(f"pivot,{version},single,single,smb,1x2GB,upload,1,1,{k + 1}000000000,"
+                        "10000000000\n")
+        self.nasmark("import", "csv", path, "-q")
+        text = self.nasmark("table", "nas=pivot", "--by", "firmware")
+        self.assertIn("1.0 ", text)
+        self.assertIn("100.0", text)
+        self.assertIn("200.0", text)
+        self.assertNotIn("100.0", self.nasmark("table", "nas=pivot"))
+        self.assertNotIn("100.0", self.nasmark("table", "nas=pivot", "firmware=1.1", "--by",
+                                               "firmware"))
+
     def test_wrong_words_are_usage_errors(self):
         for args, says in {("table", "volum=x"): "did you mean 'volume'",
                            ("table", "raid5"): "key=value",
