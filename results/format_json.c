@@ -71,12 +71,13 @@ static int write_json(const struct nm_table_doc *doc, FILE *out, struct nm_error
     for (size_t i = 0; i < doc->grids->count && r == 0; i++)
         if (json_array_append_new(tables, grid_json(doc, &doc->grids->items[i])) < 0)
             r = -ENOMEM;
-    if (r == 0 && json_dumpf(json, out, JSON_INDENT(1) | JSON_REAL_PRECISION(15)) < 0)
-        r = -EIO;
+    if (r == 0 && json_dumpf(json, out, JSON_INDENT(1) | JSON_REAL_PRECISION(15)) < 0 &&
+        !ferror(out)) /* why the stream took no more, is asked where it is flushed */
+        r = -ENOMEM;
     if (r == 0)
         putc('\n', out);
     json_decref(json);
-    return r < 0 ? nm_error_errno(err, r, "table: cannot make the JSON document") : 0;
+    return r < 0 ? nm_error_no_memory(err) : 0;
 }
 
 const struct nm_table_format nm_format_json = {.name = "json", .write = write_json};

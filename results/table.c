@@ -102,6 +102,7 @@ int nm_table_write(const struct nm_cells *cells, const char *format_name,
         return r;
     doc.grids = grids;
     r = format->write(&doc, out, err);
+    errno = 0;
     if (r == 0 && (fflush(out) || ferror(out)))
         r = nm_error_errno(err, errno ? -errno : -EIO, "writing the table: %s",
                            strerror(errno ? errno : EIO));

@@ -26,12 +26,14 @@ static int run(const struct nm_arguments *arguments, enum nm_wish wish)
     return arguments->command->run(arguments);
 }
 
-/* Results that did not reach their file are no results. */
+/* Results that did not reach their file are no results. A command that ended with an error has said
+ * why. */
 static int close_output(int code)
 {
-    if (fflush(stdout) == 0 && !ferror(stdout))
+    errno = 0;
+    if ((fflush(stdout) == 0 && !ferror(stdout)) || code == NM_EXIT_USAGE)
         return code;
-    nm_complain("the results cannot be written: %s", strerror(errno));
+    nm_complain("the results cannot be written: %s", strerror(errno ? errno : EIO));
     return code == NM_EXIT_OK ? NM_EXIT_USAGE : code;
 }
 

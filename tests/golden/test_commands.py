@@ -87,6 +87,15 @@ class Commands(unittest.TestCase):
         self.assertNotIn("100.0", self.nasmark("table", "nas=pivot", "firmware=1.1", "--by",
                                                "firmware"))
 
+    def test_full_disk_is_named_once(self):
+        for args in (("table",), ("table", "--json"), ("table", "--format", "csv")):
+            with open("/dev/full", "w", encoding="ascii") as full:
+                done = subprocess.run([NASMARK, *args, "--db", self.db], stdout=full,
+                                      stderr=subprocess.PIPE, text=True, timeout=60)
+            self.assertEqual(done.returncode, 2)
+            self.assertEqual(done.stderr,
+                             "nasmark: writing the table: No space left on device\n", args)
+
     def test_wrong_words_are_usage_errors(self):
         for args, says in {("table", "volum=x"): "did you mean 'volume'",
                            ("table", "raid5"): "key=value",
