@@ -1,4 +1,4 @@
-"""No secret leaves its place: not in the command line or environment of any process of a run, not in
+"""No secret leaves its place: not in command line or environment of any process of a run, not in
 the database, the spool, exports, tables, messages, on the targets or in temporary files; plain,
 percent-encoded or in base64.
 
