@@ -114,6 +114,11 @@ PROFILE(uhd, "uhd", "video", "films of 100 Mbit/s (UHD): how many play at once")
 static const struct nm_profile_item jellyfish200_items[] = {{"bitrate", "200Mbit"}};
 PROFILE(jellyfish200, "jellyfish200", "video", "films of 200 Mbit/s: how many play at once");
 
+static const struct nm_profile_item office_items[] = {
+    {"readers", "2"}, {"bitrate", "25Mbit"}, {"writers", "1"}};
+PROFILE(office, "office", "mix", "two films of 25 Mbit/s are watched while files are uploaded");
+
 const struct nm_profile *const nm_profile_table[] = {
-    &atto2, &atto4, &cdm3, &cdm8, &cdm8_nvme, &cdm9, &hd, &bluray, &uhd, &jellyfish200, NULL,
+    &atto2, &atto4,  &cdm3, &cdm8,         &cdm8_nvme, &cdm9,
+    &hd,    &bluray, &uhd,  &jellyfish200, &office,    NULL,
 };

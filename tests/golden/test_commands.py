@@ -198,6 +198,38 @@ class Commands(unittest.TestCase):
             with open(os.path.join(SCHEMAS, name + ".json"), encoding="utf-8") as f:
                 jsonschema.validate(json.loads(self.nasmark(*args)), json.load(f))
 
+    def test_results_that_are_no_rate_of_bytes(self):
+        def trial(workload, phase, index, *metrics, writes=False):
+            return {"schema": 1, "nas": {"name": "nas", "firmware": "1"}, "campaign": "",
+                    "session": {"run": "0badcafe", "seed": "1", "order": "passes", "plan": "",
+                                "start_utc_ns": 1768032000000000000},
+                    "volume": {"name": "raid5", "kind": "raid5", "position": 0},
+                    "trial": {"protocol": "smb", "workload": workload, "phase": phase,
+                              "phase_index": index, "phase_writes": writes, "pass": 1,
+                              "status": "ok", "start_utc_ns": 1768032000000000000 + index,
+                              "duration_ns": 30000000000, "bytes": 0, "source": "measured",
+                              "conditions": {}, "metrics": [
+                                  {"name": name, "unit": unit, "better": better,
+                                   "summary": "median", "value": value}
+                                  for name, unit, better, value in metrics]}}
+        trials = [
+            trial("hd", "search", 1, ("players", "streams", "higher", 117),
+                  ("carried_rate", "B/s", "higher", 117e6)),
+            trial("video:12x40Mbit", "play", 1, ("underruns", "underruns", "lower", 3)),
+            trial("drive:write", "read", 1, ("average_rate", "B/s", "higher", 104.5e6)),
+            trial("drive:write", "access", 2, ("average_access", "ns", "lower", 16.3e6)),
+            trial("drive:write", "write", 3, ("average_rate", "B/s", "higher", 98.2e6),
+                  writes=True),
+            trial("office", "load", 1, ("write_rate", "B/s", "higher", 71.3e6),
+                  ("underruns", "1", "lower", 0), writes=True)]
+        path = self.directory.name + "/in.json"
+        with open(path, "w", encoding="utf-8") as f:
+            json.dump({"schema": 1, "trials": trials}, f)
+        self.nasmark("import", "json", path, "-q")
+        for name, args in {"playing.text": (), "playing-pl.text": ("--lang", "pl")}.items():
+            with open(os.path.join(EXPECTED, name), encoding="utf-8") as f:
+                self.assertEqual(self.nasmark("table", "nas=nas", *args), f.read())
+
     def test_align_prints_what_is_expected(self):
         def entry(kind, first, count):
             return struct.pack("<B3xB3xII", 0, kind, first, count)
