@@ -112,6 +112,7 @@ struct local_session {
     struct local_file *files;
 
     bool uring, dead;
+    bool prepared;          /* the ring holds requests that the kernel does not have yet */
     char engine_reason[64]; /* why not io_uring, "" otherwise */
     struct io_uring ring;
     struct local_slot *slots; /* how->depth */

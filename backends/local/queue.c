@@ -168,6 +168,18 @@ static int call(const struct local_slot *slot)
     return r < 0 ? -errno : (int)r;
 }
 
+/* Hands what is prepared to the kernel. */
+static int submit(struct local_session *s)
+{
+    int r;
+
+    s->prepared = false;
+    do
+        r = io_uring_submit(&s->ring);
+    while (r == -EINTR || r == -EAGAIN);
+    return r < 0 ? r : 0;
+}
+
 static int hand_over(struct local_session *s, struct local_slot *slot)
 {
     const struct nm_op *op = slot->op;
@@ -186,12 +198,17 @@ static int hand_over(struct local_session *s, struct local_slot *slot)
         io_uring_prep_fsync(sqe, slot->fd, 0);
     io_uring_sqe_set_data(sqe, slot);
     slot->busy = true;
-    do
-        r = io_uring_submit(&s->ring);
-    while (r == -EINTR || r == -EAGAIN);
+    /* One at a time: the reap that follows hands it over and waits in the same system call. With
+     * several in flight each goes out at once; together they would leave the device idle between
+     * the batches (measured with random writes on virtio-blk). */
+    if (s->how->depth == 1) {
+        s->prepared = true;
+        return 0;
+    }
+    r = submit(s);
     if (r < 0)
         slot->busy = false;
-    return r < 0 ? r : 0;
+    return r;
 }
 
 /* What is a system call even where there is a ring: buffered writes, and buffered reads that are
@@ -319,10 +336,14 @@ static struct io_uring_cqe *wait_until(struct local_session *s, uint64_t until_n
     struct __kernel_timespec time = {.tv_sec = (long long)(left_ns / NM_NS_PER_S),
                                      .tv_nsec = (long long)(left_ns % NM_NS_PER_S)};
 
-    if (io_uring_peek_cqe(&s->ring, &cqe) == 0 ||
-        io_uring_wait_cqe_timeout(&s->ring, &cqe, &time) == 0)
+    int r;
+
+    if (!s->prepared && io_uring_peek_cqe(&s->ring, &cqe) == 0)
         return cqe;
-    return NULL;
+    s->prepared = false;
+    r = io_uring_submit_and_wait_timeout(&s->ring, &cqe, 1, &time, NULL);
+    s->prepared = r < 0 && io_uring_sq_ready(&s->ring) > 0;
+    return r < 0 ? NULL : cqe;
 }
 
 int local_queue_reap(struct local_session *s, uint64_t deadline_ns, struct nm_error *err)
@@ -333,7 +354,7 @@ int local_queue_reap(struct local_session *s, uint64_t deadline_ns, struct nm_er
     if (s->dead || !s->uring)
         return nm_error_set(err, -ETIMEDOUT, NM_REASON_TIMEOUT,
                             "%s: an earlier request was never answered", s->path);
-    if (io_uring_peek_cqe(&s->ring, &cqe) != 0) {
+    if (s->prepared || io_uring_peek_cqe(&s->ring, &cqe) != 0) {
         timeout_ns = oldest_ns(s);
         if (timeout_ns != NM_NEVER_NS)
             timeout_ns += s->how->timeout_ns;
@@ -352,6 +373,8 @@ int local_queue_reap(struct local_session *s, uint64_t deadline_ns, struct nm_er
 
 static void ask_to_cancel(struct local_session *s)
 {
+    if (s->prepared && submit(s) < 0)
+        return;
     for (unsigned i = 0; i < s->how->depth; i++) {
         struct io_uring_sqe *sqe = s->slots[i].busy ? io_uring_get_sqe(&s->ring) : NULL;
 
