@@ -67,15 +67,21 @@ static const struct nm_cell *version_before(const struct nm_cells *cells, const 
     return best;
 }
 
-static void write_rows(struct nm_report *report, const struct nm_compare *compare)
+/* Returns how many cells are in one version only: they get no row. */
+static size_t write_rows(struct nm_report *report, const struct nm_compare *compare)
 {
-    struct nm_compare_line line;
     char title[NM_WORDS], place[NM_WORDS];
+    size_t n_alone = 0;
 
     for (size_t i = 0; i < compare->n_rows; i++) {
         const struct nm_compare_row *row = &compare->rows[i];
         const struct nm_cell *any = row->a ? row->a : row->b;
+        struct nm_compare_line line = {0};
 
+        if (!row->a || !row->b) {
+            n_alone++;
+            continue;
+        }
         nm_compare_line(compare, row, &line);
         nm_report_format(report, "<tr><th scope=\"row\">", "</th>", "%s, %s: %s",
                          nm_report_title(report, any, title),
@@ -90,6 +96,7 @@ static void write_rows(struct nm_report *report, const struct nm_compare *compar
         }
         fputs("</tr>\n", report->out);
     }
+    return n_alone;
 }
 
 static void write_table(struct nm_report *report, const struct nm_compare *compare,
@@ -108,18 +115,22 @@ static void write_table(struct nm_report *report, const struct nm_compare *compa
         [NM_COMPARE_NOTE] = nm_tr(language, "Note"),
     };
     char caption[NM_WORDS];
+    size_t n_alone;
 
     snprintf(caption, sizeof(caption), nm_tr(language, "%.100s: firmware %.80s against %.80s"),
              newer->nas, newer->firmware, older->firmware);
     nm_report_table_begin(report, caption, heads, NM_COMPARE_COLUMNS);
-    write_rows(report, compare);
+    n_alone = write_rows(report, compare);
     nm_report_table_end(report);
     nm_report_format(report, "<p>", "</p>\n",
                      nm_tr(language, "Of %zu cells %zu regressed, %zu improved, %zu are the same, "
                                      "%zu unclear; margin 5 %%."),
-                     compare->n_rows, compare->counts[NM_VERDICT_REGRESSED],
+                     compare->n_rows - n_alone, compare->counts[NM_VERDICT_REGRESSED],
                      compare->counts[NM_VERDICT_IMPROVED], compare->counts[NM_VERDICT_SAME],
                      compare->counts[NM_VERDICT_UNCLEAR]);
+    if (n_alone)
+        nm_report_format(report, "<p>", "</p>\n",
+                         nm_tr(language, "%zu cells were measured in one of them only."), n_alone);
 }
 
 static int write_nas(struct nm_report *report, const struct nm_cell *older,
