@@ -1,7 +1,7 @@
 /* Tables in HTML: a page, or (style.fragment) only the tables for a page of somebody else.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "table_grid.h"
+#include "table_markup.h"
 
 #include "escape.h"
 
@@ -12,44 +12,39 @@ static void element(FILE *out, const char *open, const char *text, const char *c
     fputs(close, out);
 }
 
-static void write_field(const struct nm_table_doc *doc, const struct nm_grid *grid, size_t row,
-                        size_t field, FILE *out)
+/* A field without a number names its status, one with a number says of how many trials. */
+static void open_field(const struct nm_table_doc *doc, const struct nm_grid *grid, size_t row,
+                       size_t field, FILE *out)
 {
-    size_t column = grid->fields[field].column;
-    const struct nm_cell *cell = nm_grid_cell(grid, row, column);
-    bool is_main = nm_field_is_main(grid, field);
-    bool best = is_main && nm_words_is_best(doc, grid, row, column);
+    const struct nm_cell *cell = nm_grid_cell(grid, row, grid->fields[field].column);
     char text[NM_WORDS];
 
     if (!nm_words_is_number(cell) || !*nm_field_text(doc, grid, row, field, text))
-        fprintf(out, "<td class=\"%s\"",
+        fprintf(out, "<td class=\"%s\">",
                 cell ? nm_cell_status_name(cell->status) : nm_cell_status_name(NM_CELL_MISSING));
     else
-        fprintf(out, "<td class=\"number\" title=\"n = %zu%s%s\"", cell->n_ok,
+        fprintf(out, "<td class=\"number\" title=\"n = %zu%s%s\">", cell->n_ok,
                 *nm_words_spread(doc, cell, text) ? ", " : "", text);
-    fputs(best ? "><b>" : ">", out);
-    nm_escape_html(out, nm_field_text(doc, grid, row, field, text));
-    fputs(best ? "</b>" : "", out);
-    if (is_main && *nm_notes_marks(doc, grid, cell, text))
-        fprintf(out, "<sup>%s</sup>", text);
-    fputs("</td>", out);
 }
 
-static void write_notes(const struct nm_table_doc *doc, const struct nm_grid *grid, FILE *out)
-{
-    char text[NM_WORDS];
-
-    if (!grid->n_notes && !nm_notes_sentence(doc, grid, 0, text))
-        return;
-    fputs("<p class=\"notes\">", out);
-    for (size_t i = 0; i < grid->n_notes; i++) {
-        fprintf(out, "<sup>%c</sup> ", (char)('a' + i));
-        element(out, "", grid->notes[i], "<br>\n");
-    }
-    for (size_t i = 0; nm_notes_sentence(doc, grid, i, text); i++)
-        element(out, i ? "<br>\n" : "", text, "");
-    fputs("</p>\n", out);
-}
+static const struct nm_markup markup = {
+    .escape = nm_escape_html,
+    .corner = {"<thead><tr><th scope=\"col\">", "</th>"},
+    .title = {"<th scope=\"col\">", "</th>"},
+    .rule = {"</tr></thead>\n<tbody>\n", ""},
+    .label = {"<tr><th scope=\"row\">", "</th>"},
+    .field = {"", "</td>"},
+    .open_field = open_field,
+    .best = {"<b>", "</b>"},
+    .marks = {"<sup>", "</sup>"},
+    .row_end = "</tr>\n",
+    .notes = {"<p class=\"notes\">", "</p>\n"},
+    .note_mark = {"<sup>", "</sup> "},
+    .note_end = "<br>\n",
+    .first_sentence = "",
+    .next_sentence = "<br>\n",
+    .sentence_end = "",
+};
 
 static void write_table(const struct nm_table_doc *doc, const struct nm_grid *grid, FILE *out)
 {
@@ -64,19 +59,11 @@ static void write_table(const struct nm_table_doc *doc, const struct nm_grid *gr
     element(out, "", nm_words_subtitle(doc, grid, text), "");
     if (grid->variant)
         element(out, "<br>", grid->variant, "");
-    element(out, "</caption>\n<thead><tr><th scope=\"col\">", nm_words_rows(doc, grid), "</th>");
-    for (size_t k = 0; k < grid->n_fields; k++)
-        element(out, "<th scope=\"col\">", nm_field_title(doc, grid, k, text), "</th>");
-    fputs("</tr></thead>\n<tbody>\n", out);
-    for (size_t row = 0; row < grid->n_rows; row++) {
-        element(out, "<tr><th scope=\"row\">", nm_words_row(doc, grid, row, text), "</th>");
-        for (size_t k = 0; k < grid->n_fields; k++)
-            write_field(doc, grid, row, k, out);
-        fputs("</tr>\n", out);
-    }
+    fputs("</caption>\n", out);
+    nm_markup_rows(doc, grid, &markup, out);
     fputs("</tbody>\n</table>\n", out);
     fputs(doc->style->fragment ? "</div>\n" : "", out);
-    write_notes(doc, grid, out);
+    nm_markup_notes(doc, grid, &markup, out);
     fputs(doc->style->fragment ? "</div>\n" : "", out);
 }
 

@@ -5,9 +5,7 @@
  * goes to a table of its own, its twin.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "table_grid.h"
-
-#include "url.h"
+#include "table_order.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -31,9 +29,6 @@ static const char *const of_the_step[] = {"direct",    "buffered",    "flush",
                                           "io_engine", "block_bytes", "depth",
                                           "streams",   "smb.lanes",   NULL};
 
-/* More columns than that are turned into rows, where the phases allow it. */
-#define COLUMNS_MANY 6
-
 struct builder {
     enum nm_table_by by;
     bool steps; /* what is placed now has a row per step */
@@ -41,120 +36,6 @@ struct builder {
     size_t room;
     size_t first_twin; /* grids from here on have the names of the current cells */
 };
-
-/* ---- order: device, then table, then row */
-
-static int by_protocol(const struct nm_cell *x, const struct nm_cell *y)
-{
-    int r =
-        COMPARE((unsigned)nm_protocol_parse(x->protocol), (unsigned)nm_protocol_parse(y->protocol));
-
-    return r ? r : strcmp(x->protocol, y->protocol);
-}
-
-static int by_volume(const struct nm_cell *x, const struct nm_cell *y)
-{
-    int r = COMPARE(x->volume_position, y->volume_position);
-
-    return r ? r : strcmp(x->volume, y->volume);
-}
-
-static int by_firmware(const struct nm_cell *x, const struct nm_cell *y)
-{
-    int r = COMPARE(x->firmware_utc_ns, y->firmware_utc_ns);
-
-    return r ? r : strcmp(x->firmware, y->firmware);
-}
-
-static int by_row(enum nm_table_by by, const struct nm_cell *x, const struct nm_cell *y)
-{
-    switch (by) {
-    case NM_TABLE_BY_PROTOCOL: return by_protocol(x, y);
-    case NM_TABLE_BY_FIRMWARE: return by_firmware(x, y);
-    default: return by_volume(x, y);
-    }
-}
-
-static int by_device(enum nm_table_by by, const struct nm_cell *x, const struct nm_cell *y)
-{
-    int r = strcmp(x->nas, y->nas);
-
-    if (!r && by != NM_TABLE_BY_FIRMWARE)
-        r = by_firmware(x, y);
-    if (!r && by != NM_TABLE_BY_FIRMWARE)
-        r = COMPARE(x->campaign_id, y->campaign_id);
-    return r ? r : COMPARE(x->imported, y->imported);
-}
-
-static int by_table(enum nm_table_by by, const struct nm_cell *x, const struct nm_cell *y)
-{
-    int r = by_device(by, x, y);
-
-    if (!r)
-        r = strverscmp(x->workload, y->workload);
-    if (!r && by != NM_TABLE_BY_PROTOCOL)
-        r = by_protocol(x, y);
-    if (!r && by == NM_TABLE_BY_PROTOCOL)
-        r = by_volume(x, y);
-    if (!r && by == NM_TABLE_BY_FIRMWARE) /* plans may have been reordered between versions */
-        r = strcmp(x->volume, y->volume);
-    return r;
-}
-
-static int in_order(const void *px, const void *py, void *context)
-{
-    const struct nm_cell *x = *(const struct nm_cell *const *)px,
-                         *y = *(const struct nm_cell *const *)py;
-    enum nm_table_by by = ((const struct builder *)context)->by;
-    int r = by_table(by, x, y);
-
-    /* Numbers first: what has none joins the table that is there. */
-    if (!r)
-        r = COMPARE(!x->n_ok, !y->n_ok);
-    if (!r)
-        r = by_row(by, x, y);
-    if (!r)
-        r = COMPARE(x->phase_index, y->phase_index);
-    return r ? r : COMPARE(x, y); /* as they were selected */
-}
-
-/* ---- steps */
-
-size_t nm_grid_step(const char *phase)
-{
-    const char *dash = strrchr(phase, '-');
-
-    if (!dash || (strcmp(dash, "-read") && strcmp(dash, "-write") && strncmp(dash, "-mix", 4)))
-        return 0;
-    return (size_t)(dash - phase);
-}
-
-/* Cells of one table: very many phases, all of them steps. */
-static bool are_steps(const struct nm_cell *const *cells, size_t n)
-{
-    int first = cells[0]->phase_index, last = first;
-
-    for (size_t i = 0; i < n; i++) {
-        if (!nm_grid_step(cells[i]->phase))
-            return false;
-        first = cells[i]->phase_index < first ? cells[i]->phase_index : first;
-        last = cells[i]->phase_index > last ? cells[i]->phase_index : last;
-    }
-    return last - first >= COLUMNS_MANY;
-}
-
-static int in_step_order(const void *px, const void *py)
-{
-    const struct nm_cell *x = *(const struct nm_cell *const *)px,
-                         *y = *(const struct nm_cell *const *)py;
-    int r = by_volume(x, y);
-
-    if (!r)
-        r = COMPARE(!x->n_ok, !y->n_ok);
-    if (!r)
-        r = COMPARE(x->phase_index, y->phase_index);
-    return r ? r : COMPARE(x, y);
-}
 
 /* ---- filling a table */
 
@@ -169,7 +50,7 @@ static bool same_row(const struct builder *b, const struct nm_grid *grid, const 
     size_t length = nm_grid_step(x->phase);
 
     return grid->by_step ? length == nm_grid_step(y->phase) && !strncmp(x->phase, y->phase, length)
-                         : !by_row(b->by, x, y);
+                         : !nm_order_row(b->by, x, y);
 }
 
 /* Row of a cell, n_rows when it has none yet; neighbours come one after the other. */
@@ -312,7 +193,8 @@ static int place(struct builder *b, const struct nm_cell *cell, struct nm_error 
 /* Of the same names; conditions differ. */
 static bool are_twins(const struct builder *b, const struct nm_grid *x, const struct nm_grid *y)
 {
-    return !by_table(b->by, x->names, y->names) && (!x->by_step || !by_volume(x->names, y->names));
+    return !nm_order_table(b->by, x->names, y->names) &&
+           (!x->by_step || !nm_order_volume(x->names, y->names));
 }
 
 /* Some twin of this table has the row. */
@@ -362,7 +244,7 @@ static void swap(const struct nm_cell **x, const struct nm_cell **y)
 static int row_order(const struct builder *b, const struct nm_grid *grid, const struct nm_cell *x,
                      const struct nm_cell *y)
 {
-    return grid->by_step ? COMPARE(x->phase_index, y->phase_index) : by_row(b->by, x, y);
+    return grid->by_step ? COMPARE(x->phase_index, y->phase_index) : nm_order_row(b->by, x, y);
 }
 
 /* Tables are small and come nearly sorted. */
@@ -449,7 +331,7 @@ static int finish(struct builder *b, struct nm_error *err)
     for (size_t i = 1; i < count; i++)
         grids[i].is_twin = are_twins(b, &grids[i - 1], &grids[i]);
     for (size_t i = 0, end; i < count && r == 0; i = end) {
-        for (end = i + 1; end < count && !by_device(b->by, grids[i].names, grids[end].names);)
+        for (end = i + 1; end < count && !nm_order_device(b->by, grids[i].names, grids[end].names);)
             end++;
         r = share_rows(b, i, end, err);
     }
@@ -470,11 +352,11 @@ static int place_table(struct builder *b, const struct nm_cell **cells, size_t n
 {
     int r = 0;
 
-    b->steps = steps && b->by == NM_TABLE_BY_VOLUME && are_steps(cells, n);
+    b->steps = steps && b->by == NM_TABLE_BY_VOLUME && nm_order_are_steps(cells, n);
     if (b->steps)
-        qsort(cells, n, sizeof(*cells), in_step_order);
+        qsort(cells, n, sizeof(*cells), nm_order_steps);
     for (size_t i = 0; i < n && r == 0; i++) {
-        if (!i || (b->steps && by_volume(cells[i - 1], cells[i])))
+        if (!i || (b->steps && nm_order_volume(cells[i - 1], cells[i])))
             b->first_twin = b->grids->count;
         r = place(b, cells[i], err);
     }
@@ -493,10 +375,10 @@ int nm_grids_new(const struct nm_cells *cells, enum nm_table_by by, bool steps,
     if (r == 0) {
         for (size_t i = 0; i < cells->count; i++)
             order[i] = &cells->items[i];
-        qsort_r(order, cells->count, sizeof(*order), in_order, &b);
+        qsort_r(order, cells->count, sizeof(*order), nm_order_cells, &by);
     }
     for (size_t i = 0, end; i < cells->count && r == 0; i = end) {
-        for (end = i + 1; end < cells->count && !by_table(by, order[i], order[end]);)
+        for (end = i + 1; end < cells->count && !nm_order_table(by, order[i], order[end]);)
             end++;
         r = place_table(&b, &order[i], end - i, steps, err);
     }

@@ -14,6 +14,7 @@
 #define SAMPLE     26.0 /* piece of line in the legend */
 #define MARK       3.2
 #define TICKS_X    9
+#define SPAN_MIN   0.2 /* of y, where it does not begin at 0: a small difference looks small */
 
 struct frame {
     const struct nm_figure *figure;
@@ -77,8 +78,12 @@ static void set_scales(struct frame *f, double x, double width)
             high = fmax(high, figure->across[i].at);
     if (!isfinite(f->x_low))
         f->x_low = f->x_high = low = high = 0;
-    if (figure->y_from_zero || low < high / 2)
+    if (figure->y_from_zero || low < high / 2) {
         low = fmin(low, 0);
+    } else if (high - low < SPAN_MIN * high) {
+        low = (low + high - SPAN_MIN * high) / 2;
+        high = low + SPAN_MIN * high;
+    }
     f->n_ticks = nm_figure_ticks(low, high, 6, &f->first, &f->step);
     for (size_t i = 0; i < f->n_ticks; i++)
         widest = fmax(

@@ -119,9 +119,11 @@ static void write_table(struct nm_report *report, const struct nm_compare *compa
 
     snprintf(caption, sizeof(caption), nm_tr(language, "%.100s: firmware %.80s against %.80s"),
              newer->nas, newer->firmware, older->firmware);
+    fputs("<div class=\"compare\">\n", report->out);
     nm_report_table_begin(report, caption, heads, NM_COMPARE_COLUMNS);
     n_alone = write_rows(report, compare);
     nm_report_table_end(report);
+    fputs("</div>\n", report->out);
     nm_report_format(report, "<p>", "</p>\n",
                      nm_tr(language, "Of %zu cells %zu regressed, %zu improved, %zu are the same, "
                                      "%zu unclear; margin 5 %%."),

@@ -8,7 +8,7 @@
 #define BARS_MAX    40
 #define CURVES_MAX  30
 #define COURSES_MAX 24
-#define HISTORY_MAX 24
+#define HISTORY_MAX 12
 
 static int write_tables(struct nm_report *report, struct nm_error *err)
 {
