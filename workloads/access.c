@@ -215,11 +215,10 @@ static void shape(const struct nm_workload *workload, size_t phase,
 static int check_device(const struct access *access, const struct nm_workload_context *context,
                         struct nm_error *err)
 {
-    if (context->block_bytes % context->unit_bytes ||
-        access->options.size_bytes % context->unit_bytes)
+    if (context->block_bytes % context->unit_bytes)
         return nm_error_set(err, -EOPNOTSUPP, NM_REASON_UNSUPPORTED,
                             "n/a on blocks of %" PRIu32 " bytes: requests of %" PRIu32
-                            " bytes or the size are no multiple",
+                            " bytes are no multiple",
                             context->unit_bytes, context->block_bytes);
     if (access->options.size_bytes > context->capacity_bytes)
         return nm_error_set(err, -ENOSPC, NM_REASON_NO_SPACE,
@@ -265,6 +264,8 @@ static int start(const struct nm_workload *workload, const struct nm_workload_co
     stream->region_bytes = access->options.size_bytes / context->block_bytes * context->block_bytes;
     if (stream->layout) /* whole file, by one stream; a device that is only read is left as it is */
         stream->region_bytes = access->options.size_bytes;
+    if (stream->layout && context->on_blocks)
+        stream->region_bytes -= stream->region_bytes % context->unit_bytes;
     stream->idle = stream->layout && (index || (context->on_blocks && !access->writes));
     if (!strcmp(name, "pause")) {
         stream->idle = true;

@@ -155,6 +155,23 @@ static void test_access_lays_out_the_file_once(void **state)
     workload->ops->free(workload);
 }
 
+static void test_access_takes_whole_blocks_of_a_device(void **state)
+{
+    static const char *const settings[][2] = {{"steps", "rnd4k-write"}, {"size", "20MB"}, {NULL, NULL}};
+    struct nm_workload *workload = make("access", settings);
+    struct world world = {.step_ns = 1000, .lowest_offset = UINT64_MAX};
+    struct nm_workload_context context = context_for(workload, 0);
+    uint64_t bytes, files;
+
+    (void)state;
+    context.on_blocks = true;
+    context.unit_bytes = 512;
+    context.capacity_bytes = 1 << 30;
+    assert_int_equal(sim_run(workload, &context, 0, 0, &world, &bytes, &files), 0);
+    assert_int_equal(world.highest_end, 20000000 / 512 * 512);
+    workload->ops->free(workload);
+}
+
 static void test_access_is_not_applicable_below_the_block(void **state)
 {
     static const char *const settings[][2] = {
@@ -180,6 +197,7 @@ int main(void)
         cmocka_unit_test(test_access_ends_by_length_and_stays_inside),
         cmocka_unit_test(test_access_ends_by_time_and_reports_best_and_median),
         cmocka_unit_test(test_access_lays_out_the_file_once),
+        cmocka_unit_test(test_access_takes_whole_blocks_of_a_device),
         cmocka_unit_test(test_access_is_not_applicable_below_the_block),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
