@@ -98,11 +98,11 @@ int nm_store_volume_find(struct nm_store *store, int64_t campaign_id, const char
 int nm_store_trial_known(struct nm_store *store, const struct nm_trial_record *trial,
                          bool *ret_known, struct nm_error *err) NM_MUST_CHECK;
 
-/* Which of the passes 1..n of a cell need no more trial (one is stored with status ok, unsupported,
- * na or too_short; in `round`): done[pass - 1]. */
+/* Which of the passes 1..n of a cell need no more trial (one of this target URL is stored with
+ * status ok, unsupported, na or too_short; in `round`): done[pass - 1]. */
 int nm_store_passes(struct nm_store *store, int64_t campaign_id, uint32_t round, int64_t volume_id,
-                    const char *protocol, const char *workload, const char *phase, bool *ret_done,
-                    uint32_t n, struct nm_error *err) NM_MUST_CHECK;
+                    const char *protocol, const char *url, const char *workload, const char *phase,
+                    bool *ret_done, uint32_t n, struct nm_error *err) NM_MUST_CHECK;
 
 /* Id of the last trial that is stored, 0 = none. */
 int nm_store_last_trial(struct nm_store *store, int64_t *ret_trial_id,

@@ -158,7 +158,7 @@ static int compare_identity(struct nm_store *store, int64_t volume_id, const cha
         r = nm_error_set(
             err, -EEXIST, NM_REASON_PROTECTED,
             "volume %.64s over %s was '%.120s' and is now '%.120s': its trials would be "
-            "mixed with another device's; give it a section name of its own",
+            "mixed with another device's; give it a name of its own (bench: --volume)",
             nm_sql_text(statement, 1), protocol, nm_sql_text(statement, 0), identity);
     sqlite3_reset(statement);
     return r;
@@ -229,19 +229,20 @@ int nm_store_session_end(struct nm_store *store, int64_t session_id, const char 
 }
 
 int nm_store_passes(struct nm_store *store, int64_t campaign_id, uint32_t round, int64_t volume_id,
-                    const char *protocol, const char *workload, const char *phase, bool *ret_done,
-                    uint32_t n, struct nm_error *err)
+                    const char *protocol, const char *url, const char *workload, const char *phase,
+                    bool *ret_done, uint32_t n, struct nm_error *err)
 {
     sqlite3_stmt *statement;
     int r = nm_sql_query(
         store,
         "SELECT DISTINCT t.pass FROM cell c JOIN trial t ON t.cell_id=c.id AND t.void_why IS NULL"
+        " JOIN target u ON u.id=t.target_id AND u.url=?"
         " WHERE c.campaign_id=? AND c.round=? AND c.volume_id=? AND c.protocol=?"
         " AND c.phase_id=(SELECT p.id FROM phase p JOIN workload w ON w.id=p.workload_id"
         "  WHERE w.key=? AND p.name=?)"
         " AND t.status IN ('ok', 'unsupported', 'na', 'too_short') AND t.pass BETWEEN 1 AND ?",
-        &statement, err, "iuitttu", campaign_id, (uint64_t)round, volume_id, protocol, workload,
-        phase, (uint64_t)n);
+        &statement, err, "tiuitttu", url, campaign_id, (uint64_t)round, volume_id, protocol,
+        workload, phase, (uint64_t)n);
 
     if (r == 0)
         memset(ret_done, 0, n * sizeof(*ret_done));

@@ -50,9 +50,10 @@ static int exit_code(const struct nm_campaign_result *result)
     return NM_EXIT_OK;
 }
 
-/* The tables of the whole campaign: earlier sessions included. */
+/* The tables of the whole campaign, earlier sessions included; of `bench`, which has no plan that
+ * other cells would belong to, of this run. */
 static int print_tables(const struct nm_arguments *arguments, struct nm_store *store,
-                        const struct nm_campaign_result *result, struct nm_error *err)
+                        const struct nm_campaign_result *result, bool single, struct nm_error *err)
 {
     struct nm_table_style style = {
         .digits = -1, .color = arguments->color, .run_id = result->run_id};
@@ -61,7 +62,10 @@ static int print_tables(const struct nm_arguments *arguments, struct nm_store *s
     char word[32];
     const char *words[] = {word};
 
-    snprintf(word, sizeof(word), "campaign=%" PRId64, result->campaign_id);
+    if (single)
+        snprintf(word, sizeof(word), "run=%s", result->run_id);
+    else
+        snprintf(word, sizeof(word), "campaign=%" PRId64, result->campaign_id);
     int r = nm_select_parse(words, 1, &select, err);
 
     if (!r)
@@ -145,8 +149,8 @@ static int measure(const struct nm_arguments *arguments, const struct nm_plan *p
         *ret_exit = exit_code(&result);
         if (!arguments->json)
             printf("run %s\n", result.run_id);
-        r = print_tables(arguments, store, &result, err);
-        if (!r && !result.n_run && !result.interrupted && !arguments->quiet)
+        r = print_tables(arguments, store, &result, options->single, err);
+        if (!r && !result.n_planned && !result.interrupted && !arguments->quiet)
             fprintf(stderr,
                     "nasmark: every cell has its trials already; --again measures another round\n");
     }

@@ -114,9 +114,10 @@ static char *join_words(const char *const *words, size_t n)
 
 /* The settings of a plan with one volume. */
 static int imply(struct nm_plan_text *text, const char *url_text, const struct nm_url *url,
-                 const char *const *workloads, size_t n_workloads, struct nm_error *err)
+                 const char *volume, const char *const *workloads, size_t n_workloads,
+                 struct nm_error *err)
 {
-    const char *volume = nm_url_volume_name(url), *protocol = nm_protocol_name(url->protocol);
+    const char *protocol = nm_protocol_name(url->protocol);
     char *words = NULL;
     int r =
         nm_plan_text_put(text, "nas", NULL, "name", url->host ? url->host : protocol, false, err);
@@ -136,9 +137,10 @@ static int imply(struct nm_plan_text *text, const char *url_text, const struct n
     return r;
 }
 
-int nm_plan_from_url(const char *url_text, const char *const *workloads, size_t n_workloads,
-                     const char *const *sets, size_t n_sets, struct nm_vault *vault,
-                     struct nm_plan **ret_plan, char **ret_warnings, struct nm_error *err)
+int nm_plan_from_url(const char *url_text, const char *volume, const char *const *workloads,
+                     size_t n_workloads, const char *const *sets, size_t n_sets,
+                     struct nm_vault *vault, struct nm_plan **ret_plan, char **ret_warnings,
+                     struct nm_error *err)
 {
     struct nm_plan_text text = {.file = NULL};
     struct nm_url *url = NULL;
@@ -150,7 +152,8 @@ int nm_plan_from_url(const char *url_text, const char *const *workloads, size_t 
     free(password);
     if (r < 0)
         return r;
-    r = imply(&text, url_text, url, workloads, n_workloads, err);
+    r = imply(&text, url_text, url, volume ? volume : nm_url_volume_name(url), workloads,
+              n_workloads, err);
     if (!r)
         r = apply_sets(&text, sets, n_sets, err);
     if (!r)

@@ -109,11 +109,11 @@ int nm_plan_parse(const char *name, const char *text, size_t length, const char 
                   size_t n_sets, struct nm_vault *vault, struct nm_plan **ret_plan,
                   char **ret_warnings, struct nm_error *err) NM_MUST_CHECK;
 
-/* Plan of `bench URL`: one volume of kind other, named after the URL; nas.name = host, firmware =
- * unknown unless set; workloads NULL or n = 0: the copy procedure. */
-int nm_plan_from_url(const char *url, const char *const *workloads, size_t n_workloads,
-                     const char *const *sets, size_t n_sets, struct nm_vault *vault,
-                     struct nm_plan **ret_plan, char **ret_warnings,
+/* Plan of `bench URL`: one volume of kind other; volume = its name, NULL = after the URL; nas.name
+ * = host, firmware = unknown unless set; workloads NULL or n = 0: the copy procedure. */
+int nm_plan_from_url(const char *url, const char *volume, const char *const *workloads,
+                     size_t n_workloads, const char *const *sets, size_t n_sets,
+                     struct nm_vault *vault, struct nm_plan **ret_plan, char **ret_warnings,
                      struct nm_error *err) NM_MUST_CHECK;
 
 void nm_plan_free(struct nm_plan *plan);

@@ -16,8 +16,8 @@ int nm_visit_open(const struct nm_arguments *arguments, const char *url, struct 
     int r = nm_vault_open(arguments->credentials, &visit.vault, err);
 
     if (!r)
-        r = nm_plan_from_url(url, &workload, 1, sets, n_sets, visit.vault, &visit.plan, &warnings,
-                             err);
+        r = nm_plan_from_url(url, NULL, &workload, 1, sets, n_sets, visit.vault, &visit.plan,
+                             &warnings, err);
     nm_warn(warnings);
     free(warnings);
     if (!r)

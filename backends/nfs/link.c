@@ -250,7 +250,10 @@ int nm_nfs_link_ping(struct nm_nfs_link *link, int program, int version, uint64_
     }
     if (r < 0)
         return r;
-    return pong.status == RPC_STATUS_SUCCESS ? 0 : -EPROTONOSUPPORT;
+    if (pong.status == RPC_STATUS_SUCCESS)
+        return 0;
+    /* A server of something else hangs up on what it does not understand. */
+    return nm_nfs_link_hung_up(link) ? -ECONNRESET : -EPROTONOSUPPORT;
 }
 
 bool nm_nfs_link_hung_up(struct nm_nfs_link *link)

@@ -187,7 +187,9 @@ static int open_server(struct nm_nfs_session *s, int version, bool *ret_absent,
                             s->peer.name, s->port, version, version == 3 ? 4 : 3);
     }
     if (r < 0)
-        return nm_error_errno(err, r, "nfs: %s, port %u, takes connections but does not answer",
+        return nm_error_errno(err, r,
+                              "nfs: %s, port %u, takes connections but does not answer as an NFS "
+                              "server; is the port right?",
                               s->peer.name, s->port);
     return 0;
 }

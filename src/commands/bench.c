@@ -26,9 +26,13 @@ static const struct nm_arg args[] = {
      .type = NM_ARG_VALUES,
      .metavar = "SECTION.KEY=VALUE",
      .help = "sets a value as in a plan file; may be repeated"},
+    {.name = "volume",
+     .type = NM_ARG_VALUE,
+     .metavar = "NAME",
+     .help = "name of the volume (default: last part of share, export, target or directory)"},
     {.name = "again",
      .type = NM_ARG_FLAG,
-     .help = "measure another round, also of cells that are complete"},
+     .help = "as of `run`; bench measures another round in any case"},
     {.name = "dry-run",
      .type = NM_ARG_FLAG,
      .help = "print cells, bytes to move, estimated time and space, and the trials that the noise "
@@ -37,8 +41,7 @@ static const struct nm_arg args[] = {
 
 static int run(const struct nm_arguments *arguments)
 {
-    struct nm_campaign_options options = {.single = true,
-                                          .again = nm_arguments_get(arguments, "again")};
+    struct nm_campaign_options options = {.single = true, .again = true};
     static const char *const shorthand[] = {"trials", "streams", "depth", NULL};
     size_t n_workloads;
     const char *const *workloads = nm_arguments_all(arguments, "workload", &n_workloads);
@@ -52,9 +55,9 @@ static int run(const struct nm_arguments *arguments)
     if (!r)
         r = nm_vault_open(arguments->credentials, &vault, &err);
     if (!r)
-        r = nm_plan_from_url(arguments->words[0], workloads, n_workloads,
-                             (const char *const *)sets.items, sets.count, vault, &plan, &warnings,
-                             &err);
+        r = nm_plan_from_url(arguments->words[0], nm_arguments_get(arguments, "volume"), workloads,
+                             n_workloads, (const char *const *)sets.items, sets.count, vault, &plan,
+                             &warnings, &err);
     nm_warn(warnings);
     code = r < 0 ? nm_measure_fail(&err)
                  : nm_measure(arguments, plan, vault, &options,
@@ -71,9 +74,8 @@ const struct nm_command nm_command_bench = {
     .syntax = "URL",
     .help = "measure one target without a plan file",
     .details =
-        "The volume is named after the last part of share, export, target or directory; the NAS "
-        "after "
-        "the host, with firmware `unknown`: --set nas.name= and --set nas.firmware= say better.",
+        "Measures anew each time and prints the tables of this run. The NAS is named after the "
+        "host, with firmware `unknown`: --set nas.name= and --set nas.firmware= say better.",
     .args = args,
     .n_args = sizeof(args) / sizeof(args[0]),
     .min_words = 1,

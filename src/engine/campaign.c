@@ -163,7 +163,8 @@ static int find_done(struct state *state, size_t index, bool *scratch, struct nm
             continue;
         int r = nm_store_passes(state->run.store, state->run.campaign_id, state->run.round,
                                 group->target->volume_id, nm_protocol_name(group->target->protocol),
-                                group->workload->key, phases[i].name, scratch, trials, err);
+                                group->target->url, group->workload->key, phases[i].name, scratch,
+                                trials, err);
 
         if (r < 0)
             return r;
@@ -472,6 +473,7 @@ int nm_campaign_run(struct nm_campaign *campaign, struct nm_store *store,
         nm_error_errno(err, r, "out of memory");
     memcpy(result.n_status, state.run.n_status, sizeof(result.n_status));
     result.campaign_id = state.run.campaign_id;
+    result.n_planned = state.n_planned;
     result.n_run = state.n_run;
     result.interrupted = interrupted(&state);
     *ret = result;

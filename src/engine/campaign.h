@@ -52,7 +52,7 @@ struct nm_campaign_result {
     char run_id[16];
     int64_t campaign_id;
     unsigned n_status[NM_STATUSES];
-    size_t n_run; /* groups executed */
+    size_t n_planned, n_run; /* groups that had something left to do, and those executed */
     bool interrupted;
     unsigned n_left_behind; /* targets that could not be cleaned */
 };

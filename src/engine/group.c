@@ -160,6 +160,16 @@ static void note_raw_writes(struct scene *scene)
         scene->group->target->raw_end_bytes = end;
 }
 
+static void say_shared(const struct scene *scene)
+{
+    struct nm_target *target = scene->group->target;
+
+    if (target->shared && !target->shared_said)
+        warn(scene->run, "%s: another run is active there; its load is in these figures",
+             target->url);
+    target->shared_said |= target->shared;
+}
+
 /* Consent, space, directories: everything before the first phase. */
 static int prepare(struct scene *scene, struct nm_error *err)
 {
@@ -178,10 +188,8 @@ static int prepare(struct scene *scene, struct nm_error *err)
     if (!r && files) {
         r = nm_target_enter(target, runner, scene->backend, scene->directory, err);
         scene->entered = !r;
-        if (!r && target->shared && !target->shared_said)
-            warn(scene->run, "%s: another run is active there; its load is in these figures",
-                 target->url);
-        target->shared_said |= target->shared;
+        if (!r)
+            say_shared(scene);
     }
     scene->job.claimed = target->claim != NM_CLAIM_NONE;
     return r;
@@ -377,6 +385,7 @@ static void clean_up(struct scene *scene)
     else if (foreign)
         warn(run, "%s: %" PRIu64 " entries in %s are not ours and stay", scene->group->target->url,
              foreign, scene->directory);
+    say_shared(scene);
 }
 
 static void open_scene(struct scene *scene)

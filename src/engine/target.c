@@ -4,12 +4,14 @@
 #include "target.h"
 
 #include "client.h"
+#include "device_lock.h"
 #include "directory.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define DEFAULT_BLOCK_BYTES (1u << 20)
 
@@ -33,6 +35,9 @@ void nm_target_done(struct nm_target *target)
         return;
     free(target->url);
     target->url = NULL;
+    if (target->locked && target->lock_fd >= 0)
+        close(target->lock_fd);
+    target->locked = false;
 }
 
 void nm_target_job(const struct nm_target *target, const struct nm_plan *plan,
@@ -122,6 +127,12 @@ int nm_target_claim(struct nm_target *target, struct nm_runner *runner,
 
     if (!backend->claim || target->claim == want)
         return 0;
+    if (!target->locked) {
+        r = nm_device_lock(target->info.identity, target->url, &target->lock_fd, err);
+        if (r < 0)
+            return r;
+        target->locked = true;
+    }
     nm_target_job(target, runner->plan, NM_JOB_CLAIM, backend, &job);
     r = run_job(runner, &job, false, NULL, err);
     if (r < 0)
@@ -173,6 +184,7 @@ int nm_target_leave(struct nm_target *target, struct nm_runner *runner,
     nm_target_job(target, runner->plan, NM_JOB_LEAVE, backend, &job);
     snprintf(job.directory, sizeof(job.directory), "%s", directory);
     r = run_job(runner, &job, true, ret_foreign, err);
+    note_other_runs(target, &runner->arena->slots[0].sweep);
     target->lost =
         r < 0 && (err->reason == NM_REASON_TIMEOUT || err->reason == NM_REASON_CONNECTION_LOST);
     return r;

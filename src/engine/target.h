@@ -28,8 +28,10 @@ struct nm_target {
     uint64_t raw_end_bytes; /* highest byte that raw writes may have touched */
     bool entered;           /* the run's directory exists */
     bool evict_filled;
+    bool locked; /* no other run of this machine may use the device */
+    int lock_fd;
     bool shared_said;
-    bool shared; /* another run was active there when we came */
+    bool shared; /* another run was active there when we came or left */
     bool lost;   /* did not answer the last time it was cleaned: do not wait for it again */
     char run_directory[64];
 };

@@ -306,6 +306,13 @@ static int leave(struct worker *w, const char *path, struct nm_error *err)
                                &w->slot->leftover_files, err);
 }
 
+/* Who else runs here? Not knowing is no reason to fail. */
+static void look_around(struct worker *w, void *buffer, size_t buffer_bytes)
+{
+    (void)!nm_sweep_run(w->session, false, w->connect.timeout_ns, buffer, buffer_bytes,
+                        &w->slot->heartbeat_ns, &w->slot->sweep, &(struct nm_error){0});
+}
+
 static int do_job(struct worker *w, struct nm_error *err)
 {
     const struct nm_job *job = w->job;
@@ -318,14 +325,12 @@ static int do_job(struct worker *w, struct nm_error *err)
         return job->backend->claim ? job->backend->claim(w->session, &w->slot->claim_fraction, err)
                                    : 0;
     case NM_JOB_ENTER:
-        /* First of a run on this target: who else is there? Not knowing is no reason to fail. */
         if (job->fresh)
-            (void)!nm_sweep_run(w->session, false, w->connect.timeout_ns, buffer, buffer_bytes,
-                                &w->slot->heartbeat_ns, &w->slot->sweep, &(struct nm_error){0});
+            look_around(w, buffer, buffer_bytes);
         return nm_directory_enter(w->session, job->run_directory, job->directory, job->fresh,
                                   w->connect.timeout_ns, buffer, buffer_bytes, err);
     case NM_JOB_PHASE: return run_phases(w, err);
-    case NM_JOB_LEAVE: return leave(w, job->directory, err);
+    case NM_JOB_LEAVE: look_around(w, buffer, buffer_bytes); return leave(w, job->directory, err);
     case NM_JOB_RETIRE: return leave(w, job->run_directory, err);
     case NM_JOB_SWEEP:
         return nm_sweep_run(w->session, job->remove, w->connect.timeout_ns, buffer, buffer_bytes,

@@ -433,9 +433,9 @@ static void test_plan_from_url(void **state)
 
     (void)state;
     assert_int_equal(nm_vault_new(&vault, NULL), 0);
-    assert_int_equal(
-        nm_plan_from_url("nfs://nas/data/single", words, 2, sets, 3, vault, &plan, &warnings, &err),
-        0);
+    assert_int_equal(nm_plan_from_url("nfs://nas/data/single", NULL, words, 2, sets, 3, vault,
+                                      &plan, &warnings, &err),
+                     0);
     assert_string_equal(plan->nas.name, "nas");
     assert_string_equal(plan->nas.firmware, "6.1.3");
     assert_string_equal(plan->volumes[0].name, "single");
@@ -445,18 +445,18 @@ static void test_plan_from_url(void **state)
     assert_int_equal(plan->n_workloads, 2);
     assert_null(plan->path);
     nm_plan_free(plan);
-    assert_int_equal(nm_plan_from_url("/mnt/usb", NULL, 0, NULL, 0, vault, &plan, &warnings, &err),
-                     0);
+    assert_int_equal(
+        nm_plan_from_url("/mnt/usb", NULL, NULL, 0, NULL, 0, vault, &plan, &warnings, &err), 0);
     assert_string_equal(plan->nas.name, "local");
     assert_string_equal(plan->nas.firmware, "unknown");
     assert_int_equal(plan->n_workloads, 3);
     nm_plan_free(plan);
-    assert_true(
-        nm_plan_from_url("smb://u:cretXY@h", NULL, 0, NULL, 0, vault, &plan, &warnings, &err) < 0);
+    assert_true(nm_plan_from_url("smb://u:cretXY@h", NULL, NULL, 0, NULL, 0, vault, &plan,
+                                 &warnings, &err) < 0);
     assert_string_equal(err.text, "smb URL: the share is missing; write it like "
                                   "smb://user@nas/share/folder");
-    assert_true(nm_plan_from_url("smb://h/s", NULL, 0, (const char *[]){"run.block=3"}, 1, vault,
-                                 &plan, &warnings, &err) < 0);
+    assert_true(nm_plan_from_url("smb://h/s", "mine", NULL, 0, (const char *[]){"run.block=3"}, 1,
+                                 vault, &plan, &warnings, &err) < 0);
     assert_string_equal(err.text, "--set run.block: block: \"3\" is below the minimum, 512B");
     nm_vault_free(vault);
 }

@@ -60,8 +60,8 @@ static const char *passes(struct nm_store *store, const struct run *run, uint32_
     bool done[8];
     struct nm_error err = {0};
 
-    if (nm_store_passes(store, run->campaign, 0, run->volume, "smb", "copy:1x2GB", "upload", done,
-                        n, &err) < 0)
+    if (nm_store_passes(store, run->campaign, 0, run->volume, "smb", "smb://h/s", "copy:1x2GB",
+                        "upload", done, n, &err) < 0)
         fail_msg("%s", err.text);
     for (uint32_t i = 0; i < n; i++)
         text[i] = done[i] ? '1' : '0';
