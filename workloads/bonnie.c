@@ -27,6 +27,7 @@ static const struct nm_option option_rows[] = {
     {.name = "size",
      .type = NM_OPTION_SIZE,
      .offset = offsetof(struct nm_bonnie_options, size_bytes),
+     .preset = "auto",
      .zero_word = "auto",
      .max = LARGEST_BYTES,
      .help =
