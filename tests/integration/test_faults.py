@@ -5,8 +5,8 @@ plan of two volumes: `broken` with the fault, and after it `second`, which works
 does in detail is in test_smb, test_nfs, test_iscsi and test_local. A lab of its own, because
 servers are stopped and killed here.
 
-NASMARK_TEST_ROUNDS=long runs the whole table, otherwise NFSv4 and what takes long (NOT_IN_SHORT) are
-left out.
+NASMARK_TEST_ROUNDS=long runs the whole table, otherwise NFSv4 and what takes long (NOT_IN_SHORT)
+are left out.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
