@@ -27,7 +27,7 @@ struct box {
 struct notes {
     struct nm_canvas canvas;
     struct box *boxes;
-    size_t n_boxes, n_shapes, n_points;
+    size_t n_boxes, n_shapes, n_points, n_cut;
 };
 
 static struct notes *notes_of(struct nm_canvas *canvas)
@@ -89,6 +89,7 @@ static void note_text(struct nm_canvas *canvas, const struct nm_text *t)
                           : t->anchor == NM_ANCHOR_MIDDLE ? width / 2
                                                           : width);
 
+    notes->n_cut += strstr(t->text, "\u2026") != NULL;
     assert_true(isfinite(t->x) && isfinite(t->y) && t->size > 0);
     assert_true(nm_text_is_printable(t->text, strlen(t->text)));
     assert_true(notes->n_boxes < TEXTS_MAX);
@@ -262,7 +263,7 @@ static void test_bars_of_a_hundred_volumes(void **state)
             bars[i][k].hatch = k;
         }
     }
-    draw(&figure);
+    assert_int_equal(draw(&figure).n_cut, 0);
 }
 
 static void test_bars_show_the_link_only_where_it_fits(void **state)
