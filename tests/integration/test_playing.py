@@ -4,6 +4,7 @@ a target of a set rate the number found is rate / bit rate; drive:write leaves e
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 import os
+import pathlib
 import signal
 import subprocess
 import time
@@ -110,6 +111,21 @@ class Everywhere(harness.LabTestCase):
                     self.assertGreater(metrics[reader + "_rate"], 1e6)
                     self.assertLess(metrics[reader + "_rate"], 6e6)
                     self.assertGreaterEqual(metrics[reader + "_underruns"], 0)
+
+    def test_a_lun_keeps_every_byte(self):
+        target = self.lab["ISCSI_TARGET_tiny"]
+        lun = pathlib.Path(self.lab["LOCAL_DIR_plain"]).parent / "lun" / "tiny"
+        before = lun.read_bytes()
+        self.addCleanup(lun.write_bytes, before)
+        data = os.urandom(len(before))
+        lun.write_bytes(data)
+        command = ("bench", target, "-w", "drive:write", "--trials", "1", *sets(
+            {"run.pause": "0s", "drive.samples": "10", "drive.accesses": "100"}))
+        self.assertIn("not blank", self.nasmark(*command, expect=1).err)
+        self.assertEqual(lun.read_bytes(), data)
+        self.nasmark(*command, "--again", "--set",
+                     "iscsi.allow_destroy=" + target.split("/", 3)[3])
+        self.assertEqual(lun.read_bytes(), data)
 
 
 class Write(harness.TestCase):
