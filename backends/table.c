@@ -9,6 +9,7 @@ extern const struct nm_backend_ops nm_backend_smb;
 extern const struct nm_backend_ops nm_backend_nfs;
 extern const struct nm_backend_ops nm_backend_lunfs;
 extern const struct nm_backend_ops nm_backend_iscsi;
+extern const struct nm_backend_ops nm_backend_http;
 extern const struct nm_backend_ops nm_backend_local;
 extern const struct nm_backend_ops nm_backend_device;
 
@@ -22,6 +23,7 @@ const struct nm_backend_ops *const nm_backend_table[] = {
     &nm_backend_iscsi,
     &nm_backend_local,
     &nm_backend_device,
+    &nm_backend_http,
     NULL,
 };
 /* clang-format on */

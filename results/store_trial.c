@@ -192,7 +192,8 @@ static int supersede(struct nm_store *store, const struct nm_trial_record *trial
         (trial->status != NM_STATUS_OK && trial->status != NM_STATUS_TOO_SHORT))
         return 0;
     return nm_sql_run(store,
-                      "UPDATE trial SET void_utc_ns=?5, void_why='measured again in run '||(SELECT run FROM session WHERE id=?4)"
+                      "UPDATE trial SET void_utc_ns=?5, void_why='measured again in run '||(SELECT "
+                      "run FROM session WHERE id=?4)"
                       " WHERE cell_id=?1 AND pass=?2 AND id<=?3 AND void_why IS NULL"
                       " AND status IN ('ok', 'too_short')",
                       err, "iuiiu", cell_id, (uint64_t)trial->pass, trial->earlier_trials,

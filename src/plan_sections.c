@@ -169,7 +169,7 @@ static const struct nm_option volume_options[] = {
         .type = NM_OPTION_STRING,
         VOLUME(urls[NM_PROTOCOL_HTTP]),
         .example = "https://reviewer@nas/dav/single",
-        .help = "http[s]://[USER@]HOST[:PORT]/PATH (WebDAV)",
+        .help = "http[s]://[USER@]HOST[:PORT]/PATH (WebDAV; this version has no client for it)",
     },
     {
         .name = "null",

@@ -75,6 +75,43 @@ static int read_side(struct nm_store *store, const char *line, struct nm_select 
     return r < 0 ? r : nm_select_cells(store, *ret_select, ret_cells, err);
 }
 
+/* The names of cells' metrics, each once; at most max. */
+static size_t metric_names(const struct nm_cells *cells, const char **names, size_t n, size_t max)
+{
+    for (size_t i = 0; i < cells->count; i++)
+        for (size_t t = 0; t < cells->items[i].n_trials; t++) {
+            const struct nm_metrics *metrics = cells->items[i].trials[t].metrics;
+
+            for (uint32_t m = 0; metrics && m < metrics->count && n < max; m++) {
+                size_t k = 0;
+
+                while (k < n && strcmp(names[k], metrics->items[m].name))
+                    k++;
+                if (k == n)
+                    names[n++] = metrics->items[m].name;
+            }
+        }
+    return n;
+}
+
+/* --metric must be one that some trial has: a comparison of nothing would pass for a success. */
+static int check_metric(const char *metric, const struct nm_cells *a, const struct nm_cells *b,
+                        struct nm_error *err)
+{
+    const char *names[128] = {"bytes_per_s", "files_per_s"};
+    size_t n = metric_names(a, names, 2, sizeof(names) / sizeof(names[0]));
+
+    n = metric_names(b, names, n, sizeof(names) / sizeof(names[0]));
+    for (size_t i = 0; i < n; i++)
+        if (!metric || !strcmp(names[i], metric))
+            return 0;
+    nm_error_set(err, -ENOENT, NM_REASON_NOT_FOUND,
+                 "--metric %s: no trial of either side has it; `show` names those of a trial",
+                 metric);
+    nm_options_suggest(err, metric, names, n);
+    return -ENOENT;
+}
+
 static bool any_grouped(const struct nm_cells *cells)
 {
     for (size_t i = 0; i < cells->count; i++) {
@@ -138,6 +175,8 @@ static int run(const struct nm_arguments *arguments)
         r = read_side(store, arguments->words[0], &select_a, &a, &err);
     if (r == 0)
         r = read_side(store, arguments->words[1], &select_b, &b, &err);
+    if (r == 0 && a->count && b->count)
+        r = check_metric(options.metric, a, b, &err);
     if (r == 0 && any_grouped(a))
         r = read_session_noise(store, &options, &err);
     if (r == 0) {

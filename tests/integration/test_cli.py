@@ -148,6 +148,28 @@ class Targets(harness.LabTestCase):
                 self.nasmark("probe", target, "--credentials", self.lab.credentials)
 
 
+class WithoutAPlan(harness.TestCase):
+    def bench(self, url, *arguments):
+        return self.nasmark("bench", url, "-w", "copy:1x20MB", "--trials", "1", "--json", "--set",
+                            "run.pause=0s", *arguments).json()
+
+    def test_measures_each_time_and_shows_its_own_run(self):
+        for name, rate in (("one", "100MB"), ("two", "200MB"), ("one", "300MB")):
+            tables = self.bench(f"null:x?rate={rate}", "--volume", name)["tables"]
+            rows = [row for table in tables for row in table["rows"]]
+            self.assertEqual([row["volume"] for row in rows], [name])
+            megabytes = rows[0]["phases"]["download"]["bytes_per_s"] / 1e6
+            self.assertAlmostEqual(megabytes, float(rate[:-2]), delta=0.2 * float(rate[:-2]))
+
+    def test_a_metric_that_nobody_has_is_no_comparison(self):
+        self.bench("null:x?rate=1GB", "--volume", "one")
+        self.bench("null:x?rate=1GB", "--volume", "two")
+        sides = ("volume=one", "volume=two", "--metric")
+        result = self.nasmark("compare", *sides, "write_latency_P95", expect=2)
+        self.assertIn('did you mean "write_latency_p95"?', result.err)
+        self.nasmark("compare", *sides, "write_latency_p95", expect=(0, 1))
+
+
 class Plans(harness.TestCase):
     PLAN = """[nas]
 name = test

@@ -1,5 +1,6 @@
-"""video, drive and mix over each protocol, on files and raw devices; the proof of video's search: on
-a target of a set rate the number found is rate / bit rate; drive:write leaves every byte as it was.
+"""video, drive and mix over each protocol, on files and raw devices; the proof of video's search:
+on a target of a set rate the number found is rate / bit rate; drive:write leaves every byte as it
+was.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """

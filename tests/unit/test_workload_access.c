@@ -157,7 +157,8 @@ static void test_access_lays_out_the_file_once(void **state)
 
 static void test_access_takes_whole_blocks_of_a_device(void **state)
 {
-    static const char *const settings[][2] = {{"steps", "rnd4k-write"}, {"size", "20MB"}, {NULL, NULL}};
+    static const char *const settings[][2] = {
+        {"steps", "rnd4k-write"}, {"size", "20MB"}, {NULL, NULL}};
     struct nm_workload *workload = make("access", settings);
     struct world world = {.step_ns = 1000, .lowest_offset = UINT64_MAX};
     struct nm_workload_context context = context_for(workload, 0);
