@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define MARKER_BYTES 4096
+
 /* ---- making ---- */
 
 static int make(struct nm_session *session, const char *path, bool fresh, uint64_t timeout_ns,
@@ -28,35 +30,20 @@ static int make(struct nm_session *session, const char *path, bool fresh, uint64
     return (int)op.result;
 }
 
-static int write_marker(struct nm_session *session, const char *run_directory, uint64_t timeout_ns,
-                        void *buffer, size_t buffer_bytes, struct nm_error *err)
+/* One that is there already was written by an earlier group of this run. */
+static int put_marker(struct nm_session *session, const char *path, void *text, uint32_t length,
+                      uint64_t timeout_ns, struct nm_error *err)
 {
-    char path[160], host[64] = "unknown", utc[24];
-    struct nm_op op = {.kind = NM_OP_CREATE, .path = path};
+    struct nm_op op = {.kind = NM_OP_CREATE, .path = path, .expected_bytes = length};
 
-    gethostname(host, sizeof(host) - 1);
-    for (char *c = host; *c; c++)
-        if (*c == '"' || *c == '\\' || (unsigned char)*c < ' ')
-            *c = '_';
-    nm_clock_format_utc(nm_clock_utc_ns(), utc);
-    snprintf(path, sizeof(path), "%s/%s", run_directory, NM_OWNER_FILE);
-    int length = snprintf(
-        buffer, buffer_bytes,
-        "{\"program\":\"nasmark\",\"directory\":\"%s\",\"host\":\"%s\",\"pid\":%d,"
-        "\"started\":\"%s\",\"note\":\"test data; `nasmark clean` removes this directory\"}\n",
-        run_directory, host, (int)getppid(), utc);
-
-    if (length < 0 || (size_t)length >= buffer_bytes)
-        return nm_error_set(err, -EINVAL, NM_REASON_INTERNAL, "marker does not fit");
-    op.expected_bytes = (uint64_t)length;
     if (nm_session_run(session, &op, timeout_ns) < 0) {
-        if (op.result == -EEXIST) /* written by an earlier group of this run */
+        if (op.result == -EEXIST)
             return 0;
         goto failed;
     }
     op.kind = NM_OP_WRITE;
-    op.buf = buffer;
-    op.length_bytes = (uint32_t)length;
+    op.buf = text;
+    op.length_bytes = length;
     int64_t written = nm_session_run(session, &op, timeout_ns);
     struct nm_error first = op.err;
 
@@ -72,6 +59,28 @@ failed:
     *err = op.err;
     nm_error_prefix(err, "cannot write %s", path);
     return (int)op.result;
+}
+
+static int write_marker(struct nm_session *session, const char *run_directory, uint64_t timeout_ns,
+                        void *buffer, size_t buffer_bytes, struct nm_error *err)
+{
+    char path[160], host[64] = "unknown", utc[24];
+
+    gethostname(host, sizeof(host) - 1);
+    for (char *c = host; *c; c++)
+        if (*c == '"' || *c == '\\' || (unsigned char)*c < ' ')
+            *c = '_';
+    nm_clock_format_utc(nm_clock_utc_ns(), utc);
+    snprintf(path, sizeof(path), "%s/%s", run_directory, NM_OWNER_FILE);
+    int length = snprintf(
+        buffer, buffer_bytes,
+        "{\"program\":\"nasmark\",\"directory\":\"%s\",\"host\":\"%s\",\"pid\":%d,"
+        "\"started\":\"%s\",\"note\":\"test data; `nasmark clean` removes this directory\"}\n",
+        run_directory, host, (int)getppid(), utc);
+
+    if (length < 0 || (size_t)length >= buffer_bytes)
+        return nm_error_set(err, -EINVAL, NM_REASON_INTERNAL, "marker does not fit");
+    return put_marker(session, path, buffer, (uint32_t)length, timeout_ns, err);
 }
 
 int nm_directory_enter(struct nm_session *session, const char *run_directory, const char *directory,
@@ -157,6 +166,71 @@ static int remove_one(struct nm_session *session, enum nm_op_kind kind, const ch
     return (int)op.result;
 }
 
+/* Length of the marker's text, in buffer. */
+static int get_marker(struct nm_session *session, const char *path, void *buffer,
+                      size_t buffer_bytes, uint64_t timeout_ns, uint32_t *ret_length,
+                      struct nm_error *err)
+{
+    struct nm_op op = {.kind = NM_OP_OPEN, .path = path, .open_flags = NM_OPEN_READ};
+    int64_t length = nm_session_run(session, &op, timeout_ns);
+
+    if (length >= 0) {
+        op.kind = NM_OP_READ;
+        op.buf = buffer;
+        op.length_bytes = (uint32_t)(buffer_bytes < MARKER_BYTES ? buffer_bytes : MARKER_BYTES);
+        length = nm_session_run(session, &op, timeout_ns);
+        struct nm_error first = op.err;
+
+        op.kind = NM_OP_CLOSE;
+        nm_session_run(session, &op, timeout_ns);
+        op.err = first;
+    }
+    if (length < 0) {
+        *err = op.err;
+        nm_error_prefix(err, "cannot read %s", path);
+        return (int)length;
+    }
+    *ret_length = (uint32_t)length;
+    return 0;
+}
+
+/* A directory in which nothing but its marker is listed. What a server hides (links, names that it
+ * vetoes) keeps it, and then the marker has to come back: without it nobody could tell any more
+ * whose the directory is. */
+static int remove_marked(struct nm_session *session, const char *path, bool marked,
+                         uint64_t timeout_ns, void *buffer, size_t buffer_bytes,
+                         uint64_t *ret_foreign, struct nm_error *err)
+{
+    struct nm_op op = {.kind = NM_OP_RMDIR, .path = path};
+    uint32_t length = 0;
+    char marker[512];
+    int r = 0;
+
+    snprintf(marker, sizeof(marker), "%s/%s", path, NM_OWNER_FILE);
+    if (marked)
+        r = get_marker(session, marker, buffer, buffer_bytes, timeout_ns, &length, err);
+    if (!r && marked)
+        r = remove_one(session, NM_OP_UNLINK, marker, timeout_ns, err);
+    marked = length > 0;
+    if (r < 0)
+        return r;
+    nm_session_run(session, &op, timeout_ns);
+    if (gone(&op))
+        return 0;
+    if (marked)
+        r = put_marker(session, marker, buffer, length, timeout_ns, err);
+    if (!r && (op.result == -ENOTEMPTY || op.result == -EEXIST)) {
+        ++*ret_foreign;
+        return 0;
+    }
+    if (!r) {
+        *err = op.err;
+        r = (int)op.result;
+    }
+    nm_error_prefix(err, "cannot remove %s", path);
+    return r;
+}
+
 /* Unlinks the files of one directory, several at a time. */
 #define UNLINKS 16
 static int unlink_all(struct nm_session *session, const char *path, const struct listing *list,
@@ -217,7 +291,8 @@ static int unlink_all(struct nm_session *session, const char *path, const struct
 }
 
 int nm_directory_remove(struct nm_session *session, const char *path, uint64_t timeout_ns,
-                        _Atomic uint64_t *heartbeat_ns, uint64_t *ret_foreign, struct nm_error *err)
+                        void *buffer, size_t buffer_bytes, _Atomic uint64_t *heartbeat_ns,
+                        uint64_t *ret_foreign, struct nm_error *err)
 {
     struct listing list = {0};
     struct nm_op op = {
@@ -246,19 +321,13 @@ int nm_directory_remove(struct nm_session *session, const char *path, uint64_t t
         if (list.names[i][length - 1] != '/')
             continue;
         snprintf(below, sizeof(below), "%s/%.*s", path, (int)length - 1, list.names[i]);
-        r = nm_directory_remove(session, below, timeout_ns, heartbeat_ns, ret_foreign, err);
+        r = nm_directory_remove(session, below, timeout_ns, buffer, buffer_bytes, heartbeat_ns,
+                                ret_foreign, err);
     }
     *ret_foreign += list.foreign;
-    if (r || *ret_foreign)
-        goto out;
-    if (list.marker) {
-        char marker[512];
-
-        snprintf(marker, sizeof(marker), "%s/%s", path, NM_OWNER_FILE);
-        r = remove_one(session, NM_OP_UNLINK, marker, timeout_ns, err);
-    }
-    if (!r)
-        r = remove_one(session, NM_OP_RMDIR, path, timeout_ns, err);
+    if (!r && !*ret_foreign)
+        r = remove_marked(session, path, list.marker, timeout_ns, buffer, buffer_bytes, ret_foreign,
+                          err);
 
 out:
     listing_done(&list);

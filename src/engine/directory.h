@@ -23,10 +23,10 @@ int nm_directory_enter(struct nm_session *session, const char *run_directory, co
                        struct nm_error *err) NM_MUST_CHECK;
 
 /* Removes what is ours below path and path itself, if empty then. A path that does not exist is no
- * error. *ret_foreign = entries that were not ours and stay. heartbeat is stamped at each
- * operation. */
+ * error. *ret_foreign = entries that were not ours and stay, with the marker; what a server hides
+ * from listings counts as one. buffer: as above. heartbeat is stamped at each operation. */
 int nm_directory_remove(struct nm_session *session, const char *path, uint64_t timeout_ns,
-                        _Atomic uint64_t *heartbeat_ns, uint64_t *ret_foreign,
-                        struct nm_error *err) NM_MUST_CHECK;
+                        void *buffer, size_t buffer_bytes, _Atomic uint64_t *heartbeat_ns,
+                        uint64_t *ret_foreign, struct nm_error *err) NM_MUST_CHECK;
 
 #endif

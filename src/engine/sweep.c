@@ -191,8 +191,8 @@ int nm_sweep_run(struct nm_session *session, bool remove, uint64_t timeout_ns, v
         judge(session, timeout_ns, buffer, buffer_bytes, entry);
         if (entry->state != NM_SWEEP_FOUND || !remove)
             continue;
-        if (nm_directory_remove(session, entry->name, timeout_ns, heartbeat_ns, &foreign, &why) <
-            0) {
+        if (nm_directory_remove(session, entry->name, timeout_ns, buffer, buffer_bytes,
+                                heartbeat_ns, &foreign, &why) < 0) {
             entry->state = NM_SWEEP_FAILED;
             snprintf(entry->owner, sizeof(entry->owner), "%.*s", (int)sizeof(entry->owner) - 1,
                      why.text);

@@ -300,10 +300,11 @@ static int run_phases(struct worker *w, struct nm_error *err)
     return r;
 }
 
-static int leave(struct worker *w, const char *path, struct nm_error *err)
+static int leave(struct worker *w, const char *path, void *buffer, size_t buffer_bytes,
+                 struct nm_error *err)
 {
-    return nm_directory_remove(w->session, path, w->connect.timeout_ns, &w->slot->heartbeat_ns,
-                               &w->slot->leftover_files, err);
+    return nm_directory_remove(w->session, path, w->connect.timeout_ns, buffer, buffer_bytes,
+                               &w->slot->heartbeat_ns, &w->slot->leftover_files, err);
 }
 
 /* Who else runs here? Not knowing is no reason to fail. */
@@ -330,8 +331,10 @@ static int do_job(struct worker *w, struct nm_error *err)
         return nm_directory_enter(w->session, job->run_directory, job->directory, job->fresh,
                                   w->connect.timeout_ns, buffer, buffer_bytes, err);
     case NM_JOB_PHASE: return run_phases(w, err);
-    case NM_JOB_LEAVE: look_around(w, buffer, buffer_bytes); return leave(w, job->directory, err);
-    case NM_JOB_RETIRE: return leave(w, job->run_directory, err);
+    case NM_JOB_LEAVE:
+        look_around(w, buffer, buffer_bytes);
+        return leave(w, job->directory, buffer, buffer_bytes, err);
+    case NM_JOB_RETIRE: return leave(w, job->run_directory, buffer, buffer_bytes, err);
     case NM_JOB_SWEEP:
         return nm_sweep_run(w->session, job->remove, w->connect.timeout_ns, buffer, buffer_bytes,
                             &w->slot->heartbeat_ns, &w->slot->sweep, err);
