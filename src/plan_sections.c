@@ -302,8 +302,8 @@ static const struct nm_option run_options[] = {
         RUN(prepare),
         .help = "command for sh, run on this machine before each phase that reads back, outside "
                 "the clock; "
-                "for example one that drops the caches of the NAS; stored with the results, so no "
-                "passwords in it",
+                "for example one that drops the caches of the NAS; killed after 10 minutes, which "
+                "fails the trial; stored with the results, so no passwords in it",
     },
     {
         .name = "preflight",

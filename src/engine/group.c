@@ -243,7 +243,8 @@ static int run_hook(const struct scene *scene, size_t phase, struct nm_error *er
         {NULL, NULL},
     };
 
-    return nm_hook_run(plan->run.prepare, environment, scene->run->runner->interrupted, err);
+    return nm_hook_run(plan->run.prepare, environment, NM_HOOK_LIMIT_NS,
+                       scene->run->runner->interrupted, err);
 }
 
 /* ---- phases ---- */

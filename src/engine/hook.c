@@ -5,6 +5,7 @@
 
 #include "clock.h"
 #include "spawner.h"
+#include "units.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define POLL_NS (5 * NM_NS_PER_MS)
+#define POLL_NS     (5 * NM_NS_PER_MS)
+#define PATIENCE_NS (2 * NM_NS_PER_S)
 
 /* In the child. A group of its own, so that what it starts ends with it. */
 static void become(pid_t parent, const char *command, const char *const (*environment)[2])
@@ -32,11 +34,23 @@ static void become(pid_t parent, const char *command, const char *const (*enviro
     _exit(127);
 }
 
-int nm_hook_run(const char *command, const char *const (*environment)[2],
+/* A process that hangs in the kernel (a dead mount) outlives its kill. */
+static void end(pid_t pid)
+{
+    uint64_t deadline_ns = nm_clock_now_ns() + PATIENCE_NS;
+
+    kill(-pid, SIGKILL);
+    kill(pid, SIGKILL);
+    while (waitpid(pid, NULL, WNOHANG) == 0 && nm_clock_now_ns() < deadline_ns)
+        nm_clock_sleep_until_ns(nm_clock_now_ns() + POLL_NS);
+}
+
+int nm_hook_run(const char *command, const char *const (*environment)[2], uint64_t limit_ns,
                 const volatile sig_atomic_t *interrupted, struct nm_error *err)
 {
-    uint64_t deadline_ns = nm_clock_now_ns() + NM_HOOK_LIMIT_S * NM_NS_PER_S;
+    uint64_t deadline_ns = nm_clock_now_ns() + limit_ns;
     pid_t parent = getpid(), pid = fork();
+    char limit[24];
     int status;
 
     if (pid < 0)
@@ -51,13 +65,11 @@ int nm_hook_run(const char *command, const char *const (*environment)[2],
             nm_clock_sleep_until_ns(nm_clock_now_ns() + POLL_NS);
             continue;
         }
-        kill(-pid, SIGKILL);
-        kill(pid, SIGKILL);
-        waitpid(pid, &status, 0);
+        end(pid);
         return stop ? nm_error_set(err, -ECANCELED, NM_REASON_ABORTED, "stopped before the end")
                     : nm_error_set(err, -ETIMEDOUT, NM_REASON_TIMEOUT,
-                                   "the command of prepare did not end within %d s and was killed",
-                                   NM_HOOK_LIMIT_S);
+                                   "the command of prepare did not end within %s and was killed",
+                                   nm_units_format_duration(limit_ns, limit, sizeof(limit)));
     }
     if (WIFEXITED(status) && !WEXITSTATUS(status))
         return 0;
