@@ -4,6 +4,7 @@
 #include "progress.h"
 
 #include "clock.h"
+#include "progress_line.h"
 #include "units.h"
 
 #include <errno.h>
@@ -157,15 +158,6 @@ static double fraction_done(const struct nm_job_progress *now)
     return fraction > 1 ? 1 : fraction;
 }
 
-static void bar(double fraction, char *out, unsigned width)
-{
-    unsigned full = (unsigned)(fraction * width);
-
-    for (unsigned i = 0; i < width; i++)
-        out[i] = i < full ? '#' : '.';
-    out[width] = '\0';
-}
-
 /* Time left for the whole run: what the executed groups took on average. */
 static void eta_text(const struct nm_progress *p, char *out, size_t size)
 {
@@ -181,33 +173,38 @@ static void eta_text(const struct nm_progress *p, char *out, size_t size)
                         sizeof(text)));
 }
 
-static void describe(struct nm_progress *p, const struct nm_job_progress *now, char *out,
-                     size_t size)
+static void describe(struct nm_progress *p, const struct nm_job_progress *now, size_t width,
+                     char *out, size_t size)
 {
-    char head[256], now_rate[40], mean_rate[40], cells[17], eta[24], run_eta[24];
+    char name[256] = "", now_rate[40], mean_rate[40], eta[24] = "?", run_eta[24];
     double fraction = fraction_done(now);
     double mean = now->elapsed_ns ? (double)now->bytes * 1e9 / (double)now->elapsed_ns : 0;
     double current = recent_rate(p, now);
+    struct nm_progress_line line = {
+        .index = p->groups_done + 1,
+        .total = p->groups_total,
+        .pass = p->pass,
+        .name = p->group ? name : job_name(now->job),
+        .fraction = now->running ? fraction : -1,
+        .rate = rate_text(current, now_rate, sizeof(now_rate)),
+        .mean = rate_text(mean, mean_rate, sizeof(mean_rate)),
+        .eta = eta,
+        .run_eta = run_eta,
+    };
 
-    snprintf(head, sizeof(head), "[%zu/%zu] pass %" PRIu32 " %s/%s/%s %s", p->groups_done + 1,
-             p->groups_total, p->pass, p->volume ? p->volume : "",
-             p->group ? nm_protocol_name(p->group->target->protocol) : "",
-             p->group ? p->group->workload->key : "", job_name(now->job));
+    if (p->group)
+        snprintf(name, sizeof(name), "%s/%s/%s %s", p->volume ? p->volume : "",
+                 nm_protocol_name(p->group->target->protocol), p->group->workload->key,
+                 job_name(now->job));
+    else
+        line.total = 0;
     eta_text(p, run_eta, sizeof(run_eta));
-    if (!now->running || fraction < 0) {
-        snprintf(out, size, "%s, %s", p->group ? head : job_name(now->job),
-                 clock_text(now->elapsed_ns, eta, sizeof(eta)));
-        return;
-    }
-    bar(fraction, cells, sizeof(cells) - 1);
-    if (fraction > 0)
+    if (line.fraction < 0)
+        clock_text(now->elapsed_ns, eta, sizeof(eta));
+    else if (fraction > 0)
         clock_text((uint64_t)((double)now->elapsed_ns * (1 - fraction) / fraction), eta,
                    sizeof(eta));
-    else
-        snprintf(eta, sizeof(eta), "?");
-    snprintf(out, size, "%s [%s] %3.0f %% %s (mean %s) ETA %s, run %s", head, cells, fraction * 100,
-             rate_text(current, now_rate, sizeof(now_rate)),
-             rate_text(mean, mean_rate, sizeof(mean_rate)), eta, run_eta);
+    nm_progress_line(&line, width, out, size);
 }
 
 static void on_progress(void *context, const struct nm_job_progress *now)
@@ -219,17 +216,16 @@ static void on_progress(void *context, const struct nm_job_progress *now)
     if (p->quiet || at_ns - p->last_ns < (p->terminal ? REDRAW_EVERY_NS : LINE_EVERY_NS))
         return;
     p->last_ns = at_ns;
-    describe(p, now, text, sizeof(text));
     if (!p->terminal) {
+        describe(p, now, SIZE_MAX, text, sizeof(text));
         fprintf(stderr, "%s\n", text);
         return;
     }
     struct winsize window = {0};
-    int width = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 20
-                    ? window.ws_col - 1
-                    : 79;
+    bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 20;
 
-    fprintf(stderr, "\r\033[K%.*s", width, text);
+    describe(p, now, known ? window.ws_col - 1u : 79, text, sizeof(text));
+    fprintf(stderr, "\r\033[K%s", text);
     fflush(stderr);
     p->drawn = true;
 }
@@ -253,7 +249,7 @@ static void on_trial(void *context, const struct nm_trial_record *trial,
     struct nm_progress *p = context;
     char result[80], time[24];
 
-    if (p->quiet)
+    if (p->quiet && trial->status != NM_STATUS_FAILED)
         return;
     clear_line(p);
     p->last_ns = nm_clock_now_ns();

@@ -1,5 +1,6 @@
 /* What a person sees while a run goes on, on stderr: on a terminal one line with a bar that is
- * redrawn, elsewhere a line every 10 s; everywhere one line per trial. Nothing with `quiet`.
+ * redrawn, elsewhere a line every 10 s; everywhere one line per trial. With `quiet` only what
+ * failed.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef NM_PROGRESS_H
