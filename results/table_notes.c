@@ -46,6 +46,18 @@ static bool ended_by_time(const struct nm_cell *cell)
     return metric && metric->value > 0;
 }
 
+/* Why a cell has no number, in the words of its newest trial that failed. */
+static bool newest_failure(const struct nm_cell *cell, char out[NM_WORDS])
+{
+    const char *message = NULL;
+
+    for (size_t i = 0; i < cell->n_trials; i++)
+        if (cell->trials[i].status == NM_STATUS_FAILED)
+            message = cell->trials[i].message;
+    snprintf(out, NM_WORDS, "%s", message ? message : "");
+    return *out;
+}
+
 /* The index-th note of a cell, NULL after the last. */
 static const char *note_of(const struct nm_table_doc *doc, const struct nm_grid *grid,
                            const struct nm_cell *cell, size_t index, char out[NM_WORDS])
@@ -68,6 +80,8 @@ static const char *note_of(const struct nm_table_doc *doc, const struct nm_grid 
     for (size_t i = 0; i < cell->n_trials; i++)
         if (cell->trials[i].status == NM_STATUS_FAILED)
             reason = cell->trials[i].reason;
+    if (cell->status == NM_CELL_FAILED && newest_failure(cell, out) && !index--)
+        return out;
     if ((cell->status == NM_CELL_PARTIAL || (cell->n_ok && cell->n_failed)) && !index--) {
         int used = snprintf(out, NM_WORDS, nm_tr(doc->language, "n = %zu, failed: %zu"), cell->n_ok,
                             cell->n_failed);

@@ -96,6 +96,16 @@ class Commands(unittest.TestCase):
             self.assertEqual(done.stderr,
                              "nasmark: writing the table: No space left on device\n", args)
 
+    def test_failure_is_explained_even_quietly(self):
+        why = "make the directory, or mount the volume that it is on"
+        args = ("bench", f"local:{self.directory.name}/none", "-w", "copy:1x1kB", "--trials", "1",
+                "--quiet")
+        text = self.nasmark(*args, code=1)
+        self.assertEqual(self.errors.count(why), 2)  # upload, download
+        self.assertRegex(text, r"failed \(not found\) \(a\)(.*\n)+\(a\) .*" + why)
+        self.nasmark(*args, "--json", "--again", code=1)
+        self.assertIn(why, self.errors)
+
     def test_wrong_words_are_usage_errors(self):
         for args, says in {("table", "volum=x"): "did you mean 'volume'",
                            ("table", "raid5"): "key=value",
@@ -105,6 +115,7 @@ class Commands(unittest.TestCase):
                            ("table", "--lang", "de"): "en pl ru ja",
                            ("table", "--unit", "Mbit/s"): "MB/s or MiB/s",
                            ("table", "--digits", "x"): "0 to 9",
+                           ("compare", "a", "nas=x", "b"): "stands in quotes",
                            ("list", "runs", "volume=x"): "does not narrow",
                            ("show", "99999"): "no trial 99999",
                            ("show", "nonsense"): "no run nonsense",
