@@ -28,11 +28,12 @@ const struct nm_arg nm_common_args[] = {
                      .help = "users and passwords, mode 0600"},
     [JSON] = {.name = "json",
               .type = NM_ARG_FLAG,
-              .help = "print one JSON document instead of text"},
+              .help = "print one JSON document instead of text",
+              .of_data = true},
     [QUIET] = {.name = "quiet",
                .short_name = 'q',
                .type = NM_ARG_FLAG,
-               .help = "no progress and no remarks"},
+               .help = "no progress and no remarks, only what failed"},
     [COLOR] = {.name = "color",
                .type = NM_ARG_VALUE,
                .metavar = "auto|always|never",
@@ -254,9 +255,12 @@ static int check(const struct parser *p, struct nm_error *err)
         return usage(err, command, "%s is missing: nasmark %s %s", n ? "a word" : "what to work on",
                      command->name, command->syntax);
     if (n > command->max_words)
-        return usage(err, command, "\"%.40s\" is one word too many: nasmark %s %s",
+        return usage(err, command, "\"%.40s\" is one word too many: nasmark %s %s%s",
                      p->words[command->max_words], command->name,
-                     command->syntax ? command->syntax : "");
+                     command->syntax ? command->syntax : "",
+                     command->syntax && strchr(command->syntax, '\'')
+                         ? "; what belongs together stands in quotes"
+                         : "");
     return 0;
 }
 

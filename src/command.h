@@ -34,6 +34,7 @@ struct nm_arg {
     enum nm_arg_type type;
     const char *metavar; /* "N" */
     const char *help;
+    bool of_data; /* common, but only of commands that print data */
 };
 
 #define NM_ARGS_MAX 32 /* options of one command */

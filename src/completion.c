@@ -5,10 +5,11 @@
 
 #include <string.h>
 
-static void put_words(FILE *out, const struct nm_arg *args, size_t n)
+static void put_words(FILE *out, const struct nm_arg *args, size_t n, bool prints_data)
 {
     for (size_t i = 0; i < n; i++)
-        fprintf(out, " --%s", args[i].name);
+        if (prints_data || !args[i].of_data)
+            fprintf(out, " --%s", args[i].name);
 }
 
 /* The length of "auto|always|never" at the start of text, 0 when it is something else. */
@@ -71,8 +72,8 @@ void nm_completion_print(FILE *out)
         fprintf(out, "    %s) words='", command->name);
         if (command->syntax)
             put_choices(out, command->syntax, choices(command->syntax));
-        put_words(out, command->args, command->n_args);
-        put_words(out, nm_common_args, nm_n_common_args);
+        put_words(out, command->args, command->n_args, command->prints_data);
+        put_words(out, nm_common_args, nm_n_common_args, command->prints_data);
         fputs("' ;;\n", out);
     }
     fputs("    esac\n"

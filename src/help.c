@@ -39,12 +39,13 @@ static void put_entry(FILE *out, const char *left, const char *help)
     nm_help_fold(out, help, INDENT, INDENT);
 }
 
-static void put_options(FILE *out, const struct nm_arg *args, size_t n, bool json)
+/* Those rows whose of_data is as wanted. */
+static void put_options(FILE *out, const struct nm_arg *args, size_t n, bool of_data)
 {
     char left[80], short_name[8] = "";
 
     for (size_t i = 0; i < n; i++) {
-        if (!json && !strcmp(args[i].name, "json"))
+        if (args[i].of_data != of_data)
             continue;
         short_name[0] = '\0';
         if (args[i].short_name)
@@ -54,6 +55,16 @@ static void put_options(FILE *out, const struct nm_arg *args, size_t n, bool jso
                  args[i].metavar ? " " : "", args[i].metavar ? args[i].metavar : "");
         put_entry(out, left, args[i].help);
     }
+}
+
+static void put_common(FILE *out, bool prints_data)
+{
+    fputs("\nOptions of every command:\n", out);
+    put_options(out, nm_common_args, nm_n_common_args, false);
+    if (!prints_data)
+        return;
+    fputs("\nOption of commands that print data:\n", out);
+    put_options(out, nm_common_args, nm_n_common_args, true);
 }
 
 static void put_program(FILE *out)
@@ -69,8 +80,7 @@ static void put_program(FILE *out)
         snprintf(left, sizeof(left), "  %s", nm_command_table[i]->name);
         put_entry(out, left, nm_command_table[i]->help);
     }
-    fputs("\nOptions of every command:\n", out);
-    put_options(out, nm_common_args, nm_n_common_args, true);
+    put_common(out, true);
     fputs("\n`nasmark COMMAND --help` explains one command, `man nasmark` all of it.\n", out);
 }
 
@@ -89,8 +99,7 @@ void nm_help_print(const struct nm_command *command, FILE *out)
     }
     if (command->n_args) {
         fputs("\nOptions:\n", out);
-        put_options(out, command->args, command->n_args, true);
+        put_options(out, command->args, command->n_args, false);
     }
-    fputs("\nOptions of every command:\n", out);
-    put_options(out, nm_common_args, nm_n_common_args, command->prints_data);
+    put_common(out, command->prints_data);
 }

@@ -62,9 +62,12 @@ static void put_blocks(FILE *out, const struct nm_manual_block *block)
     }
 }
 
-static void put_options(FILE *out, const struct nm_arg *args, size_t n)
+/* Those rows whose of_data is as wanted. */
+static void put_options(FILE *out, const struct nm_arg *args, size_t n, bool of_data)
 {
     for (size_t i = 0; i < n; i++) {
+        if (args[i].of_data != of_data)
+            continue;
         fputs(".TP\n", out);
         if (args[i].short_name)
             fprintf(out, "\\fB\\-%c\\fR, ", args[i].short_name);
@@ -100,10 +103,17 @@ static void put_commands(FILE *out)
         put_paragraph(out, command->help);
         if (command->details)
             put_paragraph(out, command->details);
-        put_options(out, command->args, command->n_args);
+        put_options(out, command->args, command->n_args, false);
     }
     fputs(".SS Options of every command\n", out);
-    put_options(out, nm_common_args, nm_n_common_args);
+    put_options(out, nm_common_args, nm_n_common_args, false);
+    fputs(".SS Option of commands that print data\n", out);
+    put_options(out, nm_common_args, nm_n_common_args, true);
+    fputs(".PP\nCommands that print data:\n", out);
+    for (size_t i = 0, n = 0; nm_command_table[i]; i++)
+        if (nm_command_table[i]->prints_data)
+            fprintf(out, "%s%s", n++ ? ", " : "", nm_command_table[i]->name);
+    fputs(".\n", out);
 }
 
 static void put_key(FILE *out, const struct nm_option *option)

@@ -71,6 +71,24 @@ const struct nm_manual_block nm_manual_after[] = {
      "* ? and [...]: nas, firmware, volume, kind, protocol, workload, phase, run, campaign, since "
      "(a date), source (measured or imported). Without any: the newest firmware of each NAS, its "
      "newest campaign."},
+    {"CSV FILES", NULL,
+     "`import csv` knows a file by its header. Columns stand in any order and are named exactly "
+     "so; "
+     "lines that begin with # are remarks. Trials (a further column is a condition of that name; "
+     "the columns behind duration_ns may be missing, `export --format csv` writes them all):"},
+    {NULL, NULL,
+     " nas,firmware,volume,kind,protocol,workload,phase,pass,trial,bytes,duration_ns,\n"
+     " status,reason,raw,message,files,operations,cpu_ns,streams,flags,origin,source_text,\n"
+     " run,round,start_utc_ns,firmware_date,label,interface"},
+    {NULL, NULL,
+     "Published tables; NAS and firmware come from --nas and --firmware, an empty rate is \"not "
+     "applicable\":"},
+    {NULL, "protocol,workload,volume,volume_kind,upload_mb_s,download_mb_s",
+     "copies; the workload is a set of files like 1000x2MB."},
+    {NULL, "filesystem,out_chr_k_s,out_block_k_s,rewrite_k_s,in_block_k_s,seeks_s",
+     "Bonnie++; also size, in_chr_k_s, and out_chr_cpu, lat_out_chr ... of each."},
+    {NULL, "device,part,average_read_mb_s", "drive benchmarks; also note."},
+    {NULL, "layout,start_sector,run,seconds,mb_s", "runs of dd; also real_s, user_s, sys_s."},
     {"UNITS", NULL,
      "Sizes: B; kB KB MB GB TB are powers of 1000; KiB MiB GiB TiB, and k m g t alone, powers of "
      "1024. Durations: ns us ms s m h; a number alone is seconds. MB/s is 10^6 bytes per second "

@@ -202,12 +202,15 @@ const struct nm_command nm_command_compare = {
     .name = "compare",
     .syntax = "'SELECT_A' 'SELECT_B'",
     .help = "verdict per cell of two selections",
-    .details = "Each SELECT is one argument; its words are and-ed. The keys that the two name "
-               "differently are what is compared, all others must match. REGRESSED: significantly "
-               "worse by at least the margin; SAME: the 90 % interval lies inside the margin; "
-               "UNCLEAR: the noise hides more than that; INSUFFICIENT: fewer than three trials; "
-               "NOT-COMPARABLE: conditions differ that the compared key does not explain. "
-               "Exit: 0, 1 regressed, 3 unproven (with --require-proof), 4 not comparable.",
+    .details =
+        "Each SELECT is one argument; its words are and-ed, so a side of several words stands "
+        "in quotes: nasmark compare 'nas=a firmware=1.0' 'nas=a firmware=1.1'. The keys that the "
+        "two name "
+        "differently are what is compared, all others must match. REGRESSED: significantly "
+        "worse by at least the margin; SAME: the 90 % interval lies inside the margin; "
+        "UNCLEAR: the noise hides more than that; INSUFFICIENT: fewer than three trials; "
+        "NOT-COMPARABLE: conditions differ that the compared key does not explain. "
+        "Exit: 0, 1 regressed, 3 unproven (with --require-proof), 4 not comparable.",
     .args = args,
     .n_args = sizeof(args) / sizeof(args[0]),
     .min_words = 2,

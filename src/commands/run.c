@@ -77,11 +77,14 @@ const struct nm_command nm_command_run = {
     .name = "run",
     .syntax = "PLAN",
     .help = "execute a plan; prints the run id, then the tables",
-    .details = "Adds the trials that are missing, up to `trials` per cell; a campaign is the NAS, "
-               "its firmware "
-               "and the [run] section, so the next volume tomorrow joins the same tables. Ctrl-C "
-               "ends the run "
-               "and cleans up; a second Ctrl-C does not wait for that.",
+    .details =
+        "Adds the trials that are missing, up to `trials` per cell. A campaign is the NAS, its "
+        "firmware and what decides about the numbers: [run] and the sections of backends "
+        "([smb], [iscsi] ...), of the workloads used ([random] ...) and of their profiles. "
+        "Other values there begin another campaign, except of keys that change no number "
+        "(trials, keep, pause, timeout ...); volumes do not, so the next one "
+        "tomorrow joins the same tables. Ctrl-C ends the run and cleans up; a second "
+        "Ctrl-C does not wait for that.",
     .args = args,
     .n_args = sizeof(args) / sizeof(args[0]),
     .min_words = 1,

@@ -185,6 +185,17 @@ static void help_of_all(FILE *out)
     nm_help_print(NULL, out);
 }
 
+static int count(const char *text, const char *word)
+{
+    int n = 0;
+
+    while ((text = strstr(text, word))) {
+        text += strlen(word);
+        n++;
+    }
+    return n;
+}
+
 static void test_help_holds_every_row(void **state)
 {
     char *run = printed(help_of_run), *all = printed(help_of_all);
@@ -197,7 +208,8 @@ static void test_help_holds_every_row(void **state)
     assert_non_null(strstr(run, "--credentials FILE"));
     assert_null(strstr(run, "--json"));
     assert_non_null(strstr(all, "  list                    lists\n"));
-    assert_non_null(strstr(all, "--json"));
+    assert_non_null(strstr(all, "Option of commands that print data:\n  --json"));
+    assert_int_equal(count(all, "--json"), 1);
     free(run);
     free(all);
 }
@@ -209,6 +221,8 @@ static void test_manual_holds_every_row(void **state)
     (void)state;
     assert_non_null(strstr(text, ".SS nasmark run PLAN\n"));
     assert_non_null(strstr(text, "\\fB\\-o\\fR, \\fB\\-\\-output\\fR \\fIFILE\\fR\nwhere\n"));
+    assert_non_null(strstr(text, "data\n.TP\n\\fB\\-\\-json\\fR\n"));
+    assert_non_null(strstr(text, "Commands that print data:\nlist.\n"));
     for (const struct nm_option_section *const *s = nm_plan_sections(); *s; s++)
         for (size_t i = 0; i < (*s)->n_options; i++) {
             char key[80];
@@ -231,6 +245,8 @@ static void test_completion_holds_every_row(void **state)
     assert_non_null(strstr(text, "'') words='run list --help --version'"));
     assert_non_null(strstr(text, "run) words=' --trials --volume --again --output --format --db"));
     assert_non_null(strstr(text, "list) words='runs nas --db"));
+    assert_non_null(strstr(text, "--credentials --quiet")); /* run prints no data */
+    assert_non_null(strstr(text, "--credentials --json --quiet"));
     assert_non_null(strstr(text, "run\\ --format) words='text md'"));
     free(text);
 }
