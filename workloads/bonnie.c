@@ -7,7 +7,7 @@
  * printed is called bonnie-like. Definition: docs/METRICS.md "bonnie".
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "bonnie.h"
+#include "bonnie_data.h"
 #include "namework.h"
 
 #include "clock.h"
@@ -83,7 +83,7 @@ static const struct nm_option_section section = {.name = "bonnie",
 struct task {
     struct nm_phase phase;
     bool is_char, is_names, random;
-    enum nm_bonnie_access access;
+    enum nm_bonnie_data_access access;
     enum nm_namework_kind names;
 };
 
@@ -110,7 +110,7 @@ struct task {
                   .needs = OPEN | READING,                                                         \
                   .drop_caches = true,                                                             \
                   .buffered = true},                                                               \
-        .access = NM_BONNIE_READ, __VA_ARGS__                                                      \
+        .access = NM_BONNIE_DATA_READ, __VA_ARGS__                                                 \
     }
 #define NAMES(NAME, ROLE, NEEDS, WRITES, KIND, RANDOM)                                             \
     {                                                                                              \
@@ -131,12 +131,12 @@ struct task {
               NM_NAMEWORK_DELETE, RANDOM)
 
 static const struct task tasks[] = {
-    DATA("write_char", CREATE | WRITING, true, .is_char = true, .access = NM_BONNIE_WRITE),
-    DATA("write_block", CREATE | WRITING, true, .access = NM_BONNIE_WRITE),
-    DATA("rewrite", OPEN | READING | WRITING, true, .access = NM_BONNIE_REWRITE),
+    DATA("write_char", CREATE | WRITING, true, .is_char = true, .access = NM_BONNIE_DATA_WRITE),
+    DATA("write_block", CREATE | WRITING, true, .access = NM_BONNIE_DATA_WRITE),
+    DATA("rewrite", OPEN | READING | WRITING, true, .access = NM_BONNIE_DATA_REWRITE),
     READ_BACK("read_char", .is_char = true),
     READ_BACK("read_block"),
-    DATA("seeks", OPEN | READING | WRITING, false, .access = NM_BONNIE_SEEK),
+    DATA("seeks", OPEN | READING | WRITING, false, .access = NM_BONNIE_DATA_SEEK),
     NAMES_IN("sequential", false),
     NAMES_IN("random", true),
 };
@@ -258,7 +258,7 @@ static struct nm_workload_size size_of(const struct nm_workload *workload,
         size.files = task->phase.role == NM_PHASE_MEASURED ? bonnie->options.files * FILES_UNIT : 0;
     else if (task->is_char)
         size.bytes = bonnie->options.char_bytes;
-    else if (task->access != NM_BONNIE_SEEK)
+    else if (task->access != NM_BONNIE_DATA_SEEK)
         size.bytes = bytes;
     return size;
 }
@@ -271,7 +271,7 @@ static void shape(const struct nm_workload *workload, size_t phase,
 
     context->depth = 1;
     context->streams =
-        !task->is_names && task->access == NM_BONNIE_SEEK ? bonnie->options.seekers : 1;
+        !task->is_names && task->access == NM_BONNIE_DATA_SEEK ? bonnie->options.seekers : 1;
     context->block_bytes =
         task->is_char && context->page_cache ? 1 : (uint32_t)bonnie->options.chunk_bytes;
 }
@@ -313,7 +313,7 @@ static int start_data(struct stream *stream, const struct bonnie *bonnie,
         data->first_file = char_file(bonnie, size_bytes);
         data->size_bytes = data->file_bytes = options->char_bytes;
         data->position_bytes = 2 * size_bytes; /* the third */
-    } else if (data->access == NM_BONNIE_READ || data->access == NM_BONNIE_SEEK) {
+    } else if (data->access == NM_BONNIE_DATA_READ || data->access == NM_BONNIE_DATA_SEEK) {
         data->position_bytes = size_bytes;
     }
     if (char_file(bonnie, size_bytes) >= NM_BONNIE_FILES_MAX) /* with a size from the memory */
@@ -381,12 +381,12 @@ static int done_op(void *state, struct nm_op *op, struct nm_error *err)
 static void data_metrics(const struct nm_bonnie_data *data, uint64_t elapsed_ns,
                          struct nm_metrics *metrics)
 {
-    if (data->access == NM_BONNIE_SEEK && elapsed_ns)
+    if (data->access == NM_BONNIE_DATA_SEEK && elapsed_ns)
         nm_metrics_add(metrics, "seeks_per_s", "1/s", NM_BETTER_HIGHER, NM_SUMMARY_GEOMEAN,
                        (double)data->sought * 1e9 / (double)elapsed_ns);
     nm_metrics_add(metrics, "latency_max", "ns", NM_BETTER_LOWER, NM_SUMMARY_MAX,
                    (double)data->longest_ns);
-    if (data->access == NM_BONNIE_SEEK)
+    if (data->access == NM_BONNIE_DATA_SEEK)
         nm_metrics_add(metrics, "seeks", "1", NM_BETTER_NONE, NM_SUMMARY_MAX, (double)data->sought);
 }
 
@@ -405,7 +405,7 @@ static void finish(void *state, uint64_t elapsed_ns, struct nm_metrics *metrics,
         if (metrics)
             data_metrics(&stream->data, elapsed_ns, metrics);
         /* Of seeks the number counts, not the bytes. */
-        *ret_bytes = stream->data.access == NM_BONNIE_SEEK ? 0 : stream->data.done_bytes;
+        *ret_bytes = stream->data.access == NM_BONNIE_DATA_SEEK ? 0 : stream->data.done_bytes;
         nm_bonnie_data_done(&stream->data);
     }
     free(stream);

@@ -1,11 +1,11 @@
-/* Data phases of bonnie (bonnie.h): all files are opened, worked through one request at a time,
- * flushed where something was written, and closed.
+/* Data phases of bonnie (bonnie_data.h): all files are opened, worked through one request at a
+ * time, flushed where something was written, and closed.
  *
  * What is rewritten has a place of its own in the data space, so it differs from what was there and
  * reads can be verified afterwards.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "bonnie.h"
+#include "bonnie_data.h"
 
 #include "random.h"
 
@@ -37,8 +37,8 @@ static void open_op(struct nm_bonnie_data *data, struct nm_op *op)
     nm_workload_file_name(data->first_file + data->at, 0, name);
     snprintf(data->path, sizeof(data->path), "%s/%s", data->directory, name);
     op->path = data->path;
-    op->kind = data->access == NM_BONNIE_WRITE ? NM_OP_CREATE : NM_OP_OPEN;
-    op->open_flags = NM_OPEN_READ | (data->access == NM_BONNIE_READ ? 0 : NM_OPEN_WRITE);
+    op->kind = data->access == NM_BONNIE_DATA_WRITE ? NM_OP_CREATE : NM_OP_OPEN;
+    op->open_flags = NM_OPEN_READ | (data->access == NM_BONNIE_DATA_READ ? 0 : NM_OPEN_WRITE);
     op->expected_bytes = left < data->file_bytes ? left : data->file_bytes;
 }
 
@@ -46,21 +46,21 @@ static uint64_t choose_chunk(struct nm_bonnie_data *data)
 {
     uint64_t chunks = data->size_bytes / data->chunk_bytes;
 
-    if (data->access == NM_BONNIE_SEEK)
+    if (data->access == NM_BONNIE_DATA_SEEK)
         return nm_random_next(&data->random) % chunks * data->chunk_bytes;
     return data->next_bytes;
 }
 
 static bool all_data_done(const struct nm_bonnie_data *data)
 {
-    return data->access == NM_BONNIE_SEEK ? data->sought == data->seeks
-                                          : data->next_bytes >= data->size_bytes;
+    return data->access == NM_BONNIE_DATA_SEEK ? data->sought == data->seeks
+                                               : data->next_bytes >= data->size_bytes;
 }
 
 /* A chunk never spans two files: file and chunk sizes are checked for that. */
 static void data_op(struct nm_bonnie_data *data, struct nm_op *op, uint64_t *pattern_bytes)
 {
-    bool write = data->access == NM_BONNIE_WRITE || data->write_back;
+    bool write = data->access == NM_BONNIE_DATA_WRITE || data->write_back;
     uint64_t left;
 
     if (!data->write_back)
@@ -71,35 +71,35 @@ static void data_op(struct nm_bonnie_data *data, struct nm_op *op, uint64_t *pat
     op->offset_bytes = data->offset_bytes % data->file_bytes;
     op->length_bytes = left < data->chunk_bytes ? (uint32_t)left : data->chunk_bytes;
     op->discard = true;
-    *pattern_bytes =
-        data->offset_bytes +
-        (write && data->access == NM_BONNIE_REWRITE ? data->rewritten_bytes : data->position_bytes);
+    *pattern_bytes = data->offset_bytes + (write && data->access == NM_BONNIE_DATA_REWRITE
+                                               ? data->rewritten_bytes
+                                               : data->position_bytes);
 }
 
 enum nm_next nm_bonnie_data_next(struct nm_bonnie_data *data, struct nm_op *op,
                                  uint64_t *pattern_bytes)
 {
-    if (data->stage == NM_BONNIE_OPEN && data->at == data->n_files)
-        data->stage = NM_BONNIE_DATA;
-    if (data->stage == NM_BONNIE_DATA && !data->write_back && all_data_done(data)) {
-        data->stage = data->wrote ? NM_BONNIE_FLUSH : NM_BONNIE_CLOSE;
+    if (data->stage == NM_BONNIE_STAGE_OPEN && data->at == data->n_files)
+        data->stage = NM_BONNIE_STAGE_DATA;
+    if (data->stage == NM_BONNIE_STAGE_DATA && !data->write_back && all_data_done(data)) {
+        data->stage = data->wrote ? NM_BONNIE_STAGE_FLUSH : NM_BONNIE_STAGE_CLOSE;
         data->at = 0;
     }
-    if (data->stage == NM_BONNIE_FLUSH && data->at == data->n_files) {
-        data->stage = NM_BONNIE_CLOSE;
+    if (data->stage == NM_BONNIE_STAGE_FLUSH && data->at == data->n_files) {
+        data->stage = NM_BONNIE_STAGE_CLOSE;
         data->at = 0;
     }
-    if (data->stage == NM_BONNIE_CLOSE && data->at == data->n_files)
-        data->stage = NM_BONNIE_END;
+    if (data->stage == NM_BONNIE_STAGE_CLOSE && data->at == data->n_files)
+        data->stage = NM_BONNIE_STAGE_END;
     switch (data->stage) {
-    case NM_BONNIE_OPEN: open_op(data, op); break;
-    case NM_BONNIE_DATA: data_op(data, op, pattern_bytes); break;
-    case NM_BONNIE_FLUSH:
-    case NM_BONNIE_CLOSE:
-        op->kind = data->stage == NM_BONNIE_FLUSH ? NM_OP_FLUSH : NM_OP_CLOSE;
+    case NM_BONNIE_STAGE_OPEN: open_op(data, op); break;
+    case NM_BONNIE_STAGE_DATA: data_op(data, op, pattern_bytes); break;
+    case NM_BONNIE_STAGE_FLUSH:
+    case NM_BONNIE_STAGE_CLOSE:
+        op->kind = data->stage == NM_BONNIE_STAGE_FLUSH ? NM_OP_FLUSH : NM_OP_CLOSE;
         op->file = data->files[data->at];
         break;
-    case NM_BONNIE_END: return NM_NEXT_DONE;
+    case NM_BONNIE_STAGE_END: return NM_NEXT_DONE;
     }
     return NM_NEXT_OP;
 }
@@ -107,8 +107,8 @@ enum nm_next nm_bonnie_data_next(struct nm_bonnie_data *data, struct nm_op *op,
 /* Whether the chunk just read is written as well. */
 static bool goes_back(const struct nm_bonnie_data *data)
 {
-    return data->access == NM_BONNIE_REWRITE ||
-           (data->access == NM_BONNIE_SEEK && data->sought % WRITE_BACK_EVERY == 0);
+    return data->access == NM_BONNIE_DATA_REWRITE ||
+           (data->access == NM_BONNIE_DATA_SEEK && data->sought % WRITE_BACK_EVERY == 0);
 }
 
 static int take_data(struct nm_bonnie_data *data, const struct nm_op *op, struct nm_error *err)

@@ -13,8 +13,8 @@ from harness import run, tool
 DATA = ["write_char", "write_block", "rewrite", "read_char", "read_block", "seeks"]
 NAMES = [f"{verb}_{order}" for order in ("sequential", "random")
          for verb in ("create", "stat", "delete")]
-SMALL = ("--set", "bonnie.per_char=32KiB", "--set", "bonnie.seeks=200", "--set",
-         "bonnie.file_size=8MiB", "--set", "run.verify=full", "--set", "run.pause=0s")
+SMALL = ("--set", "bonnie.per_char=12KiB", "--set", "bonnie.seeks=100", "--set",
+         "bonnie.file_size=4MiB", "--set", "run.verify=full", "--set", "run.pause=0s")
 
 
 def phases_of(document, workload, protocol):
@@ -46,9 +46,9 @@ class FileSystems(harness.TestCase):
 
     def bonnie(self, point, *more):
         # A phase under half a second has no number, so some of these have none.
-        result = self.nasmark("bench", f"local:{point}", "-w", "bonnie:24MiB", "--trials", "1",
+        result = self.nasmark("bench", f"local:{point}", "-w", "bonnie:9MiB", "--trials", "1",
                               "--json", *SMALL, *more)
-        cells = phases_of(result.json(), "bonnie:24MiB", "local")
+        cells = phases_of(result.json(), "bonnie:9MiB", "local")
         for phase, cell in cells.items():
             self.assertIn(cell["status"], ("ok", "too_short"), (phase, cell))
             self.assertEqual(cell["trials"][0]["status"], cell["status"])
@@ -95,22 +95,22 @@ class Protocols(harness.LabTestCase):
                             *SMALL, *more).json()
 
     def test_bonnie(self):
-        document = self.run_plan("bonnie:24MiB", "--set", "bonnie.files=1")
+        document = self.run_plan("bonnie:9MiB", "--set", "bonnie.files=1")
         for protocol in self.PROTOCOLS:
-            cells = phases_of(document, "bonnie:24MiB", protocol)
+            cells = phases_of(document, "bonnie:9MiB", protocol)
             self.assertEqual(list(cells), DATA + NAMES, protocol)
             for phase, cell in cells.items():
                 self.assertIn(cell["status"], ("ok", "too_short"), (protocol, phase, cell))
                 metrics = metrics_of(cell)
                 self.assertGreater(metrics["latency_max"]["value"], 0, (protocol, phase))
                 self.assertGreater(metrics["cpu_percent"]["value"], 0, (protocol, phase))
-            self.assertEqual(metrics_of(cells["seeks"])["seeks"]["value"], 200)
+            self.assertEqual(metrics_of(cells["seeks"])["seeks"]["value"], 100)
         # One byte at a time only where that is no round trip.
         blocks = self.conditions("write_char", "block_bytes")
         self.assertEqual(blocks, {"smb": "8192", "iscsi": "8192", "nfs": "8192", "local": "1"})
         table = self.nasmark("table").out
-        self.assertEqual(table.count("\nbonnie-like:24MiB\n"), 3, table)
-        self.assertEqual(table.count("\nbonnie:24MiB\n"), 1, table)
+        self.assertEqual(table.count("\nbonnie-like:9MiB\n"), 3, table)
+        self.assertEqual(table.count("\nbonnie:9MiB\n"), 1, table)
         self.assertIn("+++++", table)
         self.check_export()
 
@@ -130,7 +130,7 @@ class Protocols(harness.LabTestCase):
             done = subprocess.run([tool(program, "bonnie++")], input=lines, text=True,
                                   capture_output=True, timeout=30, check=True)
             self.assertEqual(done.stderr, "", program)
-            self.assertEqual(len(re.findall("24M", done.stdout)), 4, done.stdout)
+            self.assertEqual(len(re.findall("9M", done.stdout)), 4, done.stdout)
         (self.scratch / "b.csv").write_text(lines)
         imported = self.nasmark("import", "bonnie", "b.csv", "--nas", "again", "--json",
                                 env={"NASMARK_DB": str(self.scratch / "other.db")}).json()

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "../../workloads/bonnie.h"
+#include "../../workloads/bonnie_data.h"
 
 #include "clock.h"
 #include "workload_sim.h"

@@ -1,8 +1,8 @@
 /* Inside of the workload bonnie: its options and the generator of its data phases.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef NM_BONNIE_H
-#define NM_BONNIE_H
+#ifndef NM_BONNIE_DATA_H
+#define NM_BONNIE_DATA_H
 
 #include "workload.h"
 
@@ -14,17 +14,17 @@ struct nm_bonnie_options {
     uint32_t seeks, seekers, files;
 };
 
-enum nm_bonnie_access {
-    NM_BONNIE_WRITE,   /* new files, in order */
-    NM_BONNIE_REWRITE, /* read a chunk, write it changed */
-    NM_BONNIE_READ,
-    NM_BONNIE_SEEK, /* read chunks at random, write every tenth back */
+enum nm_bonnie_data_access {
+    NM_BONNIE_DATA_WRITE,   /* new files, in order */
+    NM_BONNIE_DATA_REWRITE, /* read a chunk, write it changed */
+    NM_BONNIE_DATA_READ,
+    NM_BONNIE_DATA_SEEK, /* read chunks at random, write every tenth back */
 };
 
 /* One data phase of one stream. */
 struct nm_bonnie_data {
     /* the caller's */
-    enum nm_bonnie_access access;
+    enum nm_bonnie_data_access access;
     uint64_t size_bytes, file_bytes; /* all files together; one of them */
     uint32_t chunk_bytes;
     uint32_t first_file;      /* number of the first file's name */
@@ -34,7 +34,13 @@ struct nm_bonnie_data {
     uint32_t seeks;           /* of this stream */
     const char *directory;
     /* private */
-    enum { NM_BONNIE_OPEN, NM_BONNIE_DATA, NM_BONNIE_FLUSH, NM_BONNIE_CLOSE, NM_BONNIE_END } stage;
+    enum {
+        NM_BONNIE_STAGE_OPEN,
+        NM_BONNIE_STAGE_DATA,
+        NM_BONNIE_STAGE_FLUSH,
+        NM_BONNIE_STAGE_CLOSE,
+        NM_BONNIE_STAGE_END
+    } stage;
     uint32_t n_files, at; /* file being opened, flushed or closed */
     struct nm_file **files;
     uint64_t next_bytes, offset_bytes; /* of the next chunk; of the current one */
