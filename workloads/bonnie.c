@@ -19,7 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SMALLEST_BYTES (UINT64_C(300) << 20)
+#define MIB            (UINT64_C(1) << 20)
+#define SMALLEST_BYTES (300 * MIB)
 #define LARGEST_BYTES  (UINT64_C(4) << 40) /* three such parts of the data space */
 #define FILES_UNIT     1024u               /* as the original counts them */
 
@@ -234,15 +235,17 @@ static size_t list_phases(const struct nm_workload *workload, const struct nm_ph
     return bonnie->n_phases;
 }
 
-/* Twice the memory that could hold the data, whole chunks. */
+/* Twice the memory that could hold the data, in whole MiB as the original; whole chunks. */
 static uint64_t size_in(const struct bonnie *bonnie, const struct nm_workload_context *context)
 {
     uint64_t ram_bytes = context->page_cache || !context->nas_ram_bytes ? context->client_ram_bytes
                                                                         : context->nas_ram_bytes;
     uint64_t bytes = bonnie->options.size_bytes;
 
-    if (!bytes)
+    if (!bytes) {
         bytes = 2 * ram_bytes > SMALLEST_BYTES ? 2 * ram_bytes : SMALLEST_BYTES;
+        bytes -= bytes % MIB;
+    }
     return bytes - bytes % bonnie->options.chunk_bytes;
 }
 

@@ -96,6 +96,8 @@ static void test_bonnie_size_comes_from_the_memory(void **state)
     assert_int_equal(workload->ops->size(workload, &context, phase).bytes, 2000 * MIB);
     context.nas_ram_bytes = 0;
     assert_int_equal(workload->ops->size(workload, &context, phase).bytes, 800 * MIB);
+    context.client_ram_bytes = 500 * MIB + 12345; /* whole MiB */
+    assert_int_equal(workload->ops->size(workload, &context, phase).bytes, 1000 * MIB);
     context.client_ram_bytes = MIB;
     assert_int_equal(workload->ops->size(workload, &context, phase).bytes, 300 * MIB);
     workload->ops->free(workload);
