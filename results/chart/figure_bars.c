@@ -72,7 +72,7 @@ static void set_up(struct frame *frame, double x, double width)
             if (isfinite(bar->value))
                 widen(&values, bar->text, NM_FIGURE_SMALL);
         }
-    frame->left = x + fmax(fmin(names, width * 0.38), HALF_NUMBER) + 8;
+    frame->left = x + fmax(fmin(names, width * 0.45), HALF_NUMBER) + 8;
     frame->right = x + width - fmax(fmin(values, width * 0.25), HALF_NUMBER) - 6;
     frame->n_ticks = nm_figure_ticks(0, largest(figure), 6, &frame->first, &frame->step);
 }
