@@ -372,12 +372,10 @@ static void clean_up(struct scene *scene)
     uint64_t foreign = 0;
     struct nm_error err;
 
-    if (run->plan->run.keep)
-        return;
     for (size_t i = 0; i < 2; i++)
         if (locals[i] && nm_localset_remove(locals[i], scene->directory, &err) < 0)
             warn(run, "%s", err.text);
-    if (!scene->entered)
+    if (run->plan->run.keep || !scene->entered) /* it is about the target */
         return;
     if (nm_target_leave(scene->group->target, run->runner, scene->backend, scene->directory,
                         &foreign, &err) < 0)

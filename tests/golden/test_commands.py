@@ -106,6 +106,15 @@ class Commands(unittest.TestCase):
         self.nasmark(*args, "--json", "--again", code=1)
         self.assertIn(why, self.errors)
 
+    def test_keep_is_about_the_target(self):
+        places = [f"{self.directory.name}/{name}" for name in ("target", "from", "to")]
+        for place in places:
+            os.mkdir(place)
+        self.nasmark("bench", f"local:{places[0]}", "-w", "copy:2x1kB", "--trials", "1", "--quiet",
+                     "--set", "run.keep=yes", "--set", f"run.source={places[1]}",
+                     "--set", f"run.destination={places[2]}")
+        self.assertEqual([len(os.listdir(place)) for place in places], [1, 0, 0])
+
     def test_wrong_words_are_usage_errors(self):
         for args, says in {("table", "volum=x"): "did you mean 'volume'",
                            ("table", "raid5"): "key=value",
