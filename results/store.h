@@ -104,6 +104,12 @@ int nm_store_passes(struct nm_store *store, int64_t campaign_id, uint32_t round,
                     const char *protocol, const char *url, const char *workload, const char *phase,
                     bool *ret_done, uint32_t n, struct nm_error *err) NM_MUST_CHECK;
 
+/* The ids of a campaign and a volume that are known already; both 0 when one of them is not. For
+ * readers. */
+int nm_store_find_volume(struct nm_store *store, const struct nm_nas_record *nas,
+                         const char *canonical_run, const char *volume, int64_t *ret_campaign_id,
+                         int64_t *ret_volume_id, struct nm_error *err) NM_MUST_CHECK;
+
 /* Id of the last trial that is stored, 0 = none. */
 int nm_store_last_trial(struct nm_store *store, int64_t *ret_trial_id,
                         struct nm_error *err) NM_MUST_CHECK;

@@ -251,6 +251,28 @@ int nm_store_passes(struct nm_store *store, int64_t campaign_id, uint32_t round,
     return r;
 }
 
+int nm_store_find_volume(struct nm_store *store, const struct nm_nas_record *nas,
+                         const char *canonical_run, const char *volume, int64_t *ret_campaign_id,
+                         int64_t *ret_volume_id, struct nm_error *err)
+{
+    sqlite3_stmt *statement;
+    int r = nm_sql_query(store,
+                         "SELECT c.id, v.id FROM campaign c JOIN firmware f ON f.id=c.firmware_id"
+                         " JOIN nas n ON n.id=f.nas_id JOIN volume v ON v.firmware_id=f.id"
+                         " WHERE n.name=? AND f.version=? AND c.canonical_run=? AND v.name=?",
+                         &statement, err, "tttt", nas->name, nas->firmware, canonical_run, volume);
+
+    if (r == 0)
+        r = nm_sql_step(store, statement, err);
+    if (r < 0)
+        return r;
+    *ret_campaign_id = r ? sqlite3_column_int64(statement, 0) : 0;
+    *ret_volume_id = r ? sqlite3_column_int64(statement, 1) : 0;
+    if (r)
+        sqlite3_reset(statement);
+    return 0;
+}
+
 int nm_store_last_trial(struct nm_store *store, int64_t *ret_trial_id, struct nm_error *err)
 {
     return nm_sql_int(store, "SELECT coalesce(max(id), 0) FROM trial", ret_trial_id, err, "");

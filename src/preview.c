@@ -26,7 +26,7 @@ struct row {
     const struct nm_group *group;
     const struct nm_volume *volume;
     const struct nm_phase *phase;
-    uint32_t trials;
+    uint32_t trials, left;        /* wanted, and still to run */
     struct nm_workload_size size; /* of one trial */
     double seconds;               /* of one trial */
     bool timed;                   /* the plan says how long it takes */
@@ -36,17 +36,27 @@ struct row {
     struct nm_error err;
 };
 
-static struct nm_cells *earlier_cells(const struct nm_arguments *arguments,
-                                      const struct nm_plan *plan)
+/* NULL = there is none yet. */
+static struct nm_store *earlier_store(const struct nm_arguments *arguments)
 {
-    char *path = arguments->db ? strdup(arguments->db) : nm_store_default_path(), *word = NULL;
+    char *path = arguments->db ? strdup(arguments->db) : nm_store_default_path();
     struct nm_store *store = NULL;
+    struct nm_error ignored;
+
+    if (path && access(path, R_OK) == 0 && nm_store_open(path, NM_STORE_READ, &store, &ignored) < 0)
+        store = NULL;
+    free(path);
+    return store;
+}
+
+static struct nm_cells *earlier_cells(struct nm_store *store, const struct nm_plan *plan)
+{
     struct nm_select *select = NULL;
     struct nm_cells *cells = NULL;
     struct nm_error ignored;
+    char *word = NULL;
 
-    if (path && access(path, R_OK) == 0 && asprintf(&word, "nas=%s", plan->nas.name) > 0 &&
-        nm_store_open(path, NM_STORE_READ, &store, &ignored) == 0) {
+    if (store && asprintf(&word, "nas=%s", plan->nas.name) > 0) {
         const char *words[] = {word};
 
         if (nm_select_parse(words, 1, &select, &ignored) == 0 &&
@@ -54,9 +64,7 @@ static struct nm_cells *earlier_cells(const struct nm_arguments *arguments,
             cells = NULL;
     }
     nm_select_free(select);
-    nm_store_close(store);
     free(word);
-    free(path);
     return cells;
 }
 
@@ -90,7 +98,7 @@ static void estimate(struct row *row, const struct nm_cells *cells)
 }
 
 static size_t make_rows(const struct nm_campaign *campaign, const struct nm_plan *plan,
-                        const struct nm_cells *cells, struct row *rows)
+                        struct nm_store *store, const struct nm_cells *cells, struct row *rows)
 {
     size_t n_groups, n = 0;
     const struct nm_group *groups = nm_campaign_groups(campaign, &n_groups);
@@ -99,7 +107,11 @@ static size_t make_rows(const struct nm_campaign *campaign, const struct nm_plan
         const struct nm_workload *workload = groups[g].workload->workload;
         const struct nm_phase *phases;
         size_t n_phases = workload->ops->phases(workload, &phases);
+        uint32_t trials = nm_campaign_trials(plan, &groups[g]), left = trials;
+        struct nm_error ignored; /* nothing known is nothing done */
 
+        if (store && nm_campaign_left(campaign, &groups[g], store, &left, &ignored) < 0)
+            left = trials;
         for (size_t p = 0; p < n_phases; p++) {
             struct row *row = &rows[n];
             const struct nm_backend_ops *backend;
@@ -109,7 +121,8 @@ static size_t make_rows(const struct nm_campaign *campaign, const struct nm_plan
                 continue;
             n++;
             *row = (struct row){.group = &groups[g],
-                                .trials = nm_campaign_trials(plan, &groups[g]),
+                                .trials = trials,
+                                .left = left,
                                 .volume = &plan->volumes[groups[g].target->volume],
                                 .phase = &phases[p],
                                 .applicable = groups[g].target->applicable};
@@ -140,12 +153,12 @@ static struct totals add_up(const struct row *rows, size_t n)
     struct totals totals = {.all_known = true};
 
     for (size_t i = 0; i < n; i++) {
-        if (!rows[i].applicable || rows[i].unsupported)
+        if (!rows[i].applicable || rows[i].unsupported || !rows[i].left)
             continue;
         totals.cells++;
-        totals.trials += rows[i].trials;
-        totals.bytes += rows[i].size.bytes * rows[i].trials;
-        totals.seconds += rows[i].seconds * rows[i].trials;
+        totals.trials += rows[i].left;
+        totals.bytes += rows[i].size.bytes * rows[i].left;
+        totals.seconds += rows[i].seconds * rows[i].left;
         totals.all_known &= rows[i].timed || rows[i].before;
         if (rows[i].size.space_bytes > totals.space_bytes)
             totals.space_bytes = rows[i].size.space_bytes; /* groups run one after the other */
@@ -165,11 +178,13 @@ static void print_text(const struct row *rows, size_t n, const struct totals *to
             printf("n/a, no URL\n");
         else if (rows[i].unsupported)
             printf("unsupported: %s\n", rows[i].unsupported);
+        else if (!rows[i].left)
+            printf("complete, %" PRIu32 " trials are stored\n", rows[i].trials);
         else if (rows[i].timed)
-            printf("%" PRIu32 " x %s\n", rows[i].trials,
+            printf("%" PRIu32 " x %s\n", rows[i].left,
                    nm_units_format_duration(rows[i].size.duration_ns, time, sizeof(time)));
         else
-            printf("%" PRIu32 " x %s, about %s each%s\n", rows[i].trials,
+            printf("%" PRIu32 " x %s, about %s each%s\n", rows[i].left,
                    nm_units_format_bytes_human(rows[i].size.bytes, bytes, sizeof(bytes)),
                    nm_units_format_duration((uint64_t)(rows[i].seconds * 1e9), time, sizeof(time)),
                    rows[i].before ? " (as measured before)" : "");
@@ -207,13 +222,13 @@ static int print_json(const struct row *rows, size_t n, const struct totals *tot
 
         json_array_append_new(
             cells,
-            json_pack("{s:s, s:s, s:s, s:s, s:s, s:s?, s:I, s:I, s:I, s:f}", "volume",
+            json_pack("{s:s, s:s, s:s, s:s, s:s, s:s?, s:I, s:I, s:I, s:I, s:f}", "volume",
                       rows[i].volume->name, "protocol",
                       nm_protocol_name(rows[i].group->target->protocol), "workload",
                       rows[i].group->workload->key, "phase", rows[i].phase->name, "status", status,
-                      "reason", rows[i].unsupported, "trials", (json_int_t)rows[i].trials, "bytes",
-                      (json_int_t)rows[i].size.bytes, "files", (json_int_t)rows[i].size.files,
-                      "estimated_s", rows[i].seconds));
+                      "reason", rows[i].unsupported, "trials", (json_int_t)rows[i].trials, "left",
+                      (json_int_t)rows[i].left, "bytes", (json_int_t)rows[i].size.bytes, "files",
+                      (json_int_t)rows[i].size.files, "estimated_s", rows[i].seconds));
     }
     json_t *document = json_pack("{s:i, s:n, s:o, s:I, s:I, s:f}", "schema", 1, "run", "dry_run",
                                  cells, "bytes", (json_int_t)totals->bytes, "space_bytes",
@@ -270,8 +285,9 @@ int nm_measure_preview(const struct nm_arguments *arguments, const struct nm_cam
 
     if (!rows)
         return nm_error_no_memory(err);
-    struct nm_cells *cells = earlier_cells(arguments, plan);
-    size_t n = make_rows(campaign, plan, cells, rows);
+    struct nm_store *store = earlier_store(arguments);
+    struct nm_cells *cells = earlier_cells(store, plan);
+    size_t n = make_rows(campaign, plan, store, cells, rows);
     struct totals totals = add_up(rows, n);
     struct nm_preview_noise noise;
     int r = read_noise(rows, n, &noise, err);
@@ -283,6 +299,7 @@ int nm_measure_preview(const struct nm_arguments *arguments, const struct nm_cam
         r = nm_error_errno(err, -EIO, "cannot write the result");
     }
     nm_cells_free(cells);
+    nm_store_close(store);
     free(rows);
     return r;
 }

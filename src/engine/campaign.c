@@ -146,32 +146,15 @@ static uint32_t passes_left(const struct state *state, size_t index)
     return left;
 }
 
-/* A pass of a group is done when each of its measured phases is stored; those beyond its trials are
- * as good as done. */
+/* Those beyond the trials of a group are as good as done. */
 static int find_done(struct state *state, size_t index, bool *scratch, struct nm_error *err)
 {
     const struct nm_group *group = &state->campaign->groups[index];
-    const struct nm_workload *workload = group->workload->workload;
-    uint32_t trials = nm_campaign_trials(state->campaign->plan, group);
-    const struct nm_phase *phases;
-    size_t n = workload->ops->phases(workload, &phases);
     bool *done = passes_of(state, index);
 
     memset(done, true, state->campaign->trials * sizeof(*done));
-    for (size_t i = 0; i < n; i++) {
-        if (phases[i].role != NM_PHASE_MEASURED)
-            continue;
-        int r = nm_store_passes(state->run.store, state->run.campaign_id, state->run.round,
-                                group->target->volume_id, nm_protocol_name(group->target->protocol),
-                                group->target->url, group->workload->key, phases[i].name, scratch,
-                                trials, err);
-
-        if (r < 0)
-            return r;
-        for (uint32_t pass = 0; pass < trials; pass++)
-            done[pass] &= scratch[pass];
-    }
-    return 0;
+    return nm_campaign_done(state->campaign->plan, group, state->run.store, state->run.campaign_id,
+                            state->run.round, group->target->volume_id, done, scratch, err);
 }
 
 static int find_all_done(struct state *state, struct nm_error *err)

@@ -48,6 +48,11 @@ const struct nm_group *nm_campaign_groups(const struct nm_campaign *campaign, si
 /* Trials of the cells of one group: the workload's own number, else that of the plan. */
 uint32_t nm_campaign_trials(const struct nm_plan *plan, const struct nm_group *group);
 
+/* Trials of a group that a run would still execute; the store is only read. */
+int nm_campaign_left(const struct nm_campaign *campaign, const struct nm_group *group,
+                     struct nm_store *store, uint32_t *ret_left,
+                     struct nm_error *err) NM_MUST_CHECK;
+
 struct nm_campaign_result {
     char run_id[16];
     int64_t campaign_id;

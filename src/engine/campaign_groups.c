@@ -71,6 +71,60 @@ uint32_t nm_campaign_trials(const struct nm_plan *plan, const struct nm_group *g
     return workload->ops->trials ? workload->ops->trials(workload) : plan->run.trials;
 }
 
+int nm_campaign_done(const struct nm_plan *plan, const struct nm_group *group,
+                     struct nm_store *store, int64_t campaign_id, uint32_t round, int64_t volume_id,
+                     bool *done, bool *scratch, struct nm_error *err)
+{
+    const struct nm_workload *workload = group->workload->workload;
+    uint32_t trials = nm_campaign_trials(plan, group);
+    const struct nm_phase *phases;
+    size_t n = workload->ops->phases(workload, &phases);
+
+    for (size_t i = 0; i < n; i++) {
+        if (phases[i].role != NM_PHASE_MEASURED)
+            continue;
+        int r = nm_store_passes(store, campaign_id, round, volume_id,
+                                nm_protocol_name(group->target->protocol), group->target->url,
+                                group->workload->key, phases[i].name, scratch, trials, err);
+
+        if (r < 0)
+            return r;
+        for (uint32_t pass = 0; pass < trials; pass++)
+            done[pass] &= scratch[pass];
+    }
+    return 0;
+}
+
+int nm_campaign_left(const struct nm_campaign *campaign, const struct nm_group *group,
+                     struct nm_store *store, uint32_t *ret_left, struct nm_error *err)
+{
+    const struct nm_plan *plan = campaign->plan;
+    const struct nm_nas_record nas = {.name = plan->nas.name, .firmware = plan->nas.firmware};
+    uint32_t trials = nm_campaign_trials(plan, group), round = 0, left = trials;
+    char *canonical = nm_plan_canonical_run(plan);
+    bool *done = calloc(2 * (size_t)trials + 1, sizeof(*done));
+    int64_t campaign_id = 0, volume_id = 0;
+    int r = canonical && done ? 0 : nm_error_no_memory(err);
+
+    if (!r)
+        r = nm_store_find_volume(store, &nas, canonical, plan->volumes[group->target->volume].name,
+                                 &campaign_id, &volume_id, err);
+    if (!r && volume_id && !campaign->options.again) {
+        memset(done, true, trials * sizeof(*done));
+        r = nm_store_round(store, campaign_id, &round, err);
+        if (!r)
+            r = nm_campaign_done(plan, group, store, campaign_id, round, volume_id, done,
+                                 done + trials, err);
+        for (uint32_t pass = 0; pass < trials; pass++)
+            left -= done[pass];
+    }
+    free(done);
+    free(canonical);
+    if (!r)
+        *ret_left = left;
+    return r;
+}
+
 int nm_campaign_new(const struct nm_plan *plan, const struct nm_campaign_options *options,
                     struct nm_campaign **ret_campaign, struct nm_error *err)
 {

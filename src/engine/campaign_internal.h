@@ -17,4 +17,10 @@ struct nm_campaign {
     struct nm_workload *evict;
 };
 
+/* Clears done[pass] of each pass in which a measured phase of the group is not stored. scratch: as
+ * long as done, one per trial of the group. */
+int nm_campaign_done(const struct nm_plan *plan, const struct nm_group *group,
+                     struct nm_store *store, int64_t campaign_id, uint32_t round, int64_t volume_id,
+                     bool *done, bool *scratch, struct nm_error *err) NM_MUST_CHECK;
+
 #endif

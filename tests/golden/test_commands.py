@@ -115,6 +115,23 @@ class Commands(unittest.TestCase):
                      "--set", f"run.destination={places[2]}")
         self.assertEqual([len(os.listdir(place)) for place in places], [1, 0, 0])
 
+    def test_dry_run_counts_what_is_left(self):
+        os.mkdir(self.directory.name + "/t")
+        plan = self.directory.name + "/p.ini"
+        with open(plan, "w", encoding="ascii") as f:
+            f.write("[nas]\nname = left\nfirmware = 1\n[volume a]\nkind = single\n"
+                    f"local = {self.directory.name}/t\n"
+                    "[run]\nworkloads = copy:1x1MB\nprotocols = local\ntrials = 2\n")
+        left = lambda *args: json.loads(self.nasmark("run", plan, "--dry-run", "--json", *args))
+        self.assertEqual(left()["bytes"], 4000000)
+        self.nasmark("run", plan, "--trials", "1", "--quiet")
+        self.assertEqual([c["left"] for c in left()["dry_run"]], [1, 1])
+        self.assertEqual(left()["bytes"], 2000000)
+        self.nasmark("run", plan, "--quiet")
+        self.assertEqual(left()["bytes"], 0)
+        self.assertEqual(left("--again")["bytes"], 4000000)
+        self.assertIn("complete, 2 trials are stored", self.nasmark("run", plan, "--dry-run"))
+
     def test_wrong_words_are_usage_errors(self):
         for args, says in {("table", "volum=x"): "did you mean 'volume'",
                            ("table", "raid5"): "key=value",
