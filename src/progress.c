@@ -17,8 +17,6 @@
 
 #define LINE_EVERY_NS   (10 * NM_NS_PER_S)
 #define REDRAW_EVERY_NS (200 * NM_NS_PER_MS)
-/* "now" is the rate over the last second or so. */
-#define RECENT 10
 
 struct nm_progress {
     const struct nm_plan *plan;
@@ -31,10 +29,7 @@ struct nm_progress {
     uint32_t pass;
     uint64_t phase_bytes; /* expected of the running phase, 0 = unknown */
     size_t phase;
-    struct {
-        uint64_t at_ns, bytes;
-    } recent[RECENT];
-    unsigned n_recent;
+    struct nm_progress_recent recent;
 };
 
 static void clear_line(struct nm_progress *p)
@@ -118,26 +113,12 @@ static const char *job_name(const struct nm_job *job)
                                            : "evicting";
 }
 
-/* Rate of the last second; falls back to the mean so far. */
 static double recent_rate(struct nm_progress *p, const struct nm_job_progress *now)
 {
-    unsigned keep = p->n_recent < RECENT ? p->n_recent : RECENT - 1;
-
-    if (p->phase != now->job->phase || (p->n_recent && now->bytes < p->recent[0].bytes)) {
-        p->phase = now->job->phase;
-        p->n_recent = keep = 0;
-    }
-    memmove(&p->recent[1], &p->recent[0], keep * sizeof(p->recent[0]));
-    p->recent[0].at_ns = now->elapsed_ns;
-    p->recent[0].bytes = now->bytes;
-    p->n_recent = keep + 1;
-
-    uint64_t span_ns = p->recent[0].at_ns - p->recent[p->n_recent - 1].at_ns;
-    uint64_t bytes = p->recent[0].bytes - p->recent[p->n_recent - 1].bytes;
-
-    if (!span_ns)
-        return now->elapsed_ns ? (double)now->bytes * 1e9 / (double)now->elapsed_ns : 0;
-    return (double)bytes * 1e9 / (double)span_ns;
+    if (p->phase != now->job->phase)
+        p->recent.n = 0;
+    p->phase = now->job->phase;
+    return nm_progress_rate(&p->recent, now->elapsed_ns, now->bytes);
 }
 
 static struct nm_workload_size expected_size(const struct nm_job *job)

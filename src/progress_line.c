@@ -101,3 +101,24 @@ void nm_progress_line(const struct nm_progress_line *line, size_t columns, char 
     snprintf(out, size, "%s%s%s", head, tail_of(line->name, room), rest);
     out[columns < size ? columns : size - 1] = '\0'; /* ASCII once nothing is left of the name */
 }
+
+double nm_progress_rate(struct nm_progress_recent *recent, uint64_t at_ns, uint64_t bytes)
+{
+    const unsigned room = sizeof(recent->samples) / sizeof(recent->samples[0]);
+
+    if (recent->n && (at_ns < recent->samples[0].at_ns || bytes < recent->samples[0].bytes))
+        recent->n = 0;
+    if (recent->n == room)
+        recent->n--;
+    memmove(&recent->samples[1], &recent->samples[0], recent->n * sizeof(recent->samples[0]));
+    recent->samples[0].at_ns = at_ns;
+    recent->samples[0].bytes = bytes;
+    recent->n++;
+
+    uint64_t span_ns = at_ns - recent->samples[recent->n - 1].at_ns;
+    uint64_t moved = bytes - recent->samples[recent->n - 1].bytes;
+
+    if (!span_ns)
+        return at_ns ? (double)bytes * 1e9 / (double)at_ns : 0;
+    return (double)moved * 1e9 / (double)span_ns;
+}

@@ -20,4 +20,16 @@ struct nm_progress_line {
  * of the phase stay. */
 void nm_progress_line(const struct nm_progress_line *line, size_t columns, char *out, size_t size);
 
+/* Samples of the last second or so, newest first; n = 0 begins anew. */
+struct nm_progress_recent {
+    struct {
+        uint64_t at_ns, bytes;
+    } samples[10];
+    unsigned n;
+};
+
+/* Takes a sample; the rate over those that are held in bytes per second, with one the mean so far.
+ * Time or bytes that run backwards (the clock of the phase has started) begin anew. */
+double nm_progress_rate(struct nm_progress_recent *recent, uint64_t at_ns, uint64_t bytes);
+
 #endif

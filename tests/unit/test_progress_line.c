@@ -82,9 +82,22 @@ static void test_progress_line_of_unknown_length(void **state)
     assert_string_equal(text, "connecting, 0:12");
 }
 
+static void test_progress_rate_begins_anew_with_the_clock(void **state)
+{
+    struct nm_progress_recent recent = {0};
+
+    (void)state;
+    assert_true(nm_progress_rate(&recent, 900000000, 0) == 0); /* preparing */
+    assert_true(nm_progress_rate(&recent, 200000000, 20) == 100);
+    for (unsigned i = 3; i < 30; i++)
+        assert_true(nm_progress_rate(&recent, 100000000 * i, 20 + 5 * (i - 2)) == 50);
+    assert_true(nm_progress_rate(&recent, 3000000000, 10) == 10 / 3.0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_progress_rate_begins_anew_with_the_clock),
         cmocka_unit_test(test_progress_line_whole),
         cmocka_unit_test(test_progress_line_keeps_what_is_dear),
         cmocka_unit_test(test_progress_line_of_unknown_length),
