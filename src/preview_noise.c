@@ -38,7 +38,7 @@ static int by_value(const void *pa, const void *pb)
 int nm_preview_noise(const struct nm_cell *const *cells, size_t n, double margin,
                      struct nm_preview_noise *ret, struct nm_error *err)
 {
-    double *variances = calloc(3 * n + 1, sizeof(*variances)), *dfs = variances + n;
+    double *variances = calloc(3 * n + 1, sizeof(*variances)), *dfs;
     struct nm_stats_prior prior = {0};
     double variance;
     size_t used = 0;
@@ -46,6 +46,7 @@ int nm_preview_noise(const struct nm_cell *const *cells, size_t n, double margin
     *ret = (struct nm_preview_noise){.margin = margin};
     if (!variances)
         return nm_error_no_memory(err);
+    dfs = variances + n;
     for (size_t i = 0; i < n; i++)
         if (cells[i] && scatter(cells[i], &variances[used], &dfs[used]))
             used++;

@@ -121,10 +121,11 @@ void nm_chart_table_begin(struct nm_chart *chart, struct nm_figure *figure,
 
 void nm_chart_table_row(struct nm_figure *figure, const char *const *texts)
 {
-    const char **row = (const char **)figure->table + (figure->n_rows + 1) * figure->n_columns;
+    const char **row;
 
     if (!figure->table)
         return;
+    row = (const char **)figure->table + (figure->n_rows + 1) * figure->n_columns;
     memcpy(row, texts, figure->n_columns * sizeof(*row));
     figure->n_rows++;
 }

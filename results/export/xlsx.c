@@ -72,7 +72,7 @@ static lxw_format *number_format(struct book *book, const char *printed, bool be
     if (digits >= DIGITS_MAX)
         digits = DIGITS_MAX - 1;
     slot = &book->numbers[digits][best];
-    if (*slot)
+    if (*slot != NULL)
         return *slot;
     *slot = workbook_add_format(book->workbook);
     memset(format + 2, '0', digits);

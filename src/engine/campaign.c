@@ -295,8 +295,9 @@ static int step(struct state *state, size_t index, struct nm_group_place place,
                    ? 0
                    : nm_group_store_unrun(&state->run, group, place, NM_STATUS_NA, NULL, err);
     if (target->probe_result < 0) {
-        if (memchr(passes_of(state, index), false, place.pass - 1))
-            return 0; /* said once per session is enough */
+        for (uint32_t pass = 1; pass < place.pass; pass++)
+            if (!passes_of(state, index)[pass - 1])
+                return 0; /* said once per session is enough */
         r = nm_group_store_unrun(&state->run, group, place, unreachable_status(state, target),
                                  &target->probe_error, err);
     } else {
