@@ -418,17 +418,18 @@ class FileSystem(IscsiTestCase):
 
     def test_files_are_there_for_a_kernel(self):
         """The local source is what was written; the kernel finds the same names and bytes."""
-        source = self.scratch / "source"
+        source, saved = self.scratch / "source", self.scratch / "saved"
         source.mkdir()
         sizes = ["150MB", "5MB", "65537B", "65536B", "4097B", "4096B", "512B", "511B", "1B"]
         workload = "copy:" + ",".join(f"1x{size}" for size in sizes) + ",400x1500B"
         self.bench(self.url("scratch"), workload, "--set", f"run.source={source}", "--set",
-                   "run.keep=yes", "--set", f"iscsi.allow_destroy={IQN}:scratch/1")
+                   f"run.prepare=cp -r {source} {saved}", "--set", "run.keep=yes", "--set",
+                   f"iscsi.allow_destroy={IQN}:scratch/1")
         image = self.file_of("scratch")
         self.check(image)
         originals, copies = (
             {path.name: digest(path) for path in root.rglob("f*") if path.is_file()}
-            for root in (source, self.mounted(image)))
+            for root in (saved, self.mounted(image)))
         self.assertEqual(len(sizes) + 400, len(originals))
         self.assertEqual(originals, copies)
 
