@@ -112,7 +112,9 @@ struct local_session {
     struct local_file *files;
 
     bool uring, dead;
-    bool prepared;          /* the ring holds requests that the kernel does not have yet */
+    bool prepared; /* the ring holds requests that the kernel does not have yet */
+    bool ticking;  /* a timeout request is under way */
+    struct __kernel_timespec tick;
     char engine_reason[64]; /* why not io_uring, "" otherwise */
     struct io_uring ring;
     struct local_slot *slots; /* how->depth */
