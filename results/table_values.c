@@ -54,6 +54,11 @@ bool nm_words_is_number(const struct nm_cell *cell)
     return isfinite(headline_of(cell).value);
 }
 
+bool nm_words_is_rate(const struct nm_cell *cell)
+{
+    return headline_of(cell).is_rate;
+}
+
 /* "47.3 MB/s" as an imported table printed it -> "47.3"; false when that is not the unit asked for,
  * or there is more than one trial to speak for. */
 static bool as_printed(const struct nm_table_doc *doc, const struct nm_cell *cell,

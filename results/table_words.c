@@ -247,6 +247,22 @@ const char *nm_words_title(const struct nm_table_doc *doc, const struct nm_grid 
     return out;
 }
 
+/* The unit in the head is that of rates. A table of other numbers only, which carry their own, has
+ * none. */
+static void drop_unit(const struct nm_grid *grid, char *subtitle)
+{
+    bool other = false;
+    char *unit = strrchr(subtitle, '[');
+
+    for (size_t i = 0; i < grid->n_columns; i++) {
+        if (nm_words_is_rate(grid->numbers[i]))
+            return;
+        other |= grid->numbers[i] != NULL;
+    }
+    if (other && unit && unit > subtitle)
+        unit[-1] = '\0';
+}
+
 const char *nm_words_subtitle(const struct nm_table_doc *doc, const struct nm_grid *grid,
                               char out[NM_WORDS])
 {
@@ -267,6 +283,7 @@ const char *nm_words_subtitle(const struct nm_table_doc *doc, const struct nm_gr
                  unit_of(doc));
         break;
     }
+    drop_unit(grid, out);
     return out;
 }
 
