@@ -5,6 +5,8 @@
 
 #include "escape.h"
 
+#include <math.h>
+
 static void element(FILE *out, const char *open, const char *text, const char *close)
 {
     fputs(open, out);
@@ -12,19 +14,44 @@ static void element(FILE *out, const char *open, const char *text, const char *c
     fputs(close, out);
 }
 
+/* Bonnie++'s own tables are coloured from the worst to the best of a column: 0 to 4, -1 = not at
+ * all. The best one is bold, too. */
+static int shade_of(const struct nm_grid *grid, size_t row, size_t column)
+{
+    double own = nm_words_merit(nm_grid_cell(grid, row, column)), worst = own, best = own;
+
+    for (size_t i = 0; i < grid->n_rows; i++) {
+        double other = nm_words_merit(nm_grid_cell(grid, i, column));
+
+        if (isfinite(other)) {
+            worst = fmin(worst, other);
+            best = fmax(best, other);
+        }
+    }
+    return nm_words_is_bonnie(grid->names->workload) && best > worst
+               ? (int)lround(4 * (own - worst) / (best - worst))
+               : -1;
+}
+
 /* A field without a number names its status, one with a number says of how many trials. */
 static void open_field(const struct nm_table_doc *doc, const struct nm_grid *grid, size_t row,
                        size_t field, FILE *out)
 {
-    const struct nm_cell *cell = nm_grid_cell(grid, row, grid->fields[field].column);
+    static const char *const shades[] = {" worst", " bad", "", " good", " best"};
+    size_t column = grid->fields[field].column;
+    const struct nm_cell *cell = nm_grid_cell(grid, row, column);
     char text[NM_WORDS];
+    int shade;
 
     if (!nm_words_is_number(cell) || !*nm_field_text(doc, grid, row, field, text))
         fprintf(out, "<td class=\"%s\">",
                 cell ? nm_cell_status_name(cell->status) : nm_cell_status_name(NM_CELL_MISSING));
-    else
-        fprintf(out, "<td class=\"number\" title=\"n = %zu%s%s\">", cell->n_ok,
+    else {
+        shade = shade_of(grid, row, column);
+        fprintf(out, "<td class=\"number%s\" title=\"n = %zu%s%s\">",
+                shade < 0 ? "" : shades[shade], cell->n_ok,
                 *nm_words_spread(doc, cell, text) ? ", " : "", text);
+    }
 }
 
 static const struct nm_markup markup = {
@@ -78,7 +105,7 @@ static void write_head(const struct nm_table_doc *doc, FILE *out)
             "th, td { border: 1px solid #bbb; padding: 0.25em 0.7em; text-align: right; }\n"
             "th[scope=row], thead th:first-child { text-align: left; font-weight: normal; }\n"
             "td { font-variant-numeric: tabular-nums; }\n"
-            "td:not(.number) { color: #555; font-style: italic; }\n"
+            "td:not(.number) { color: #555; font-style: italic; }\n" NM_MARKUP_SHADES
             ".notes { font-size: smaller; color: #333; }\n"
             "</style>\n</head>\n<body>\n",
             nm_language_code(doc->language));

@@ -134,6 +134,8 @@ double nm_words_half_range(const struct nm_cell *cell); /* fraction; NAN for one
 const char *nm_words_percent(const struct nm_language *language, double fraction,
                              char out[NM_WORDS]);
 bool nm_words_is_number(const struct nm_cell *cell);
+/* What a cell is judged by, so that more is better; NAN = no number. */
+double nm_words_merit(const struct nm_cell *cell);
 /* A number in the unit of the table's head; others carry their own. */
 bool nm_words_is_rate(const struct nm_cell *cell);
 

@@ -6,6 +6,13 @@
 
 #include "table_grid.h"
 
+/* From the worst to the best of a column, on light and on dark paper. */
+#define NM_MARKUP_SHADES                                                                           \
+    "td.worst { background: rgba(213, 94, 0, 0.4); }\n"                                            \
+    "td.bad { background: rgba(213, 94, 0, 0.18); }\n"                                             \
+    "td.good { background: rgba(0, 114, 178, 0.18); }\n"                                           \
+    "td.best { background: rgba(0, 114, 178, 0.4); }\n"
+
 struct nm_brackets {
     const char *open, *close;
 };

@@ -54,6 +54,13 @@ bool nm_words_is_number(const struct nm_cell *cell)
     return isfinite(headline_of(cell).value);
 }
 
+double nm_words_merit(const struct nm_cell *cell)
+{
+    struct headline headline = headline_of(cell);
+
+    return headline.lower_is_better ? -headline.value : headline.value;
+}
+
 bool nm_words_is_rate(const struct nm_cell *cell)
 {
     return headline_of(cell).is_rate;

@@ -2,6 +2,7 @@
  * of 4.5:1 at least; on paper always light, with every table open.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "table_markup.h"
 #include "report_page.h"
 
 const char nm_report_css[] =
@@ -39,7 +40,7 @@ const char nm_report_css[] =
     "  vertical-align: top; }\n"
     "thead th { background: var(--shade); font-weight: 600; }\n"
     "th[scope=row], thead th:first-child { text-align: left; font-weight: normal; }\n"
-    "td { font-variant-numeric: tabular-nums; }\n"
+    "td { font-variant-numeric: tabular-nums; }\n" NM_MARKUP_SHADES
     "td.failed, td.na, td.unsupported, td.missing, td.too_short, td.aborted {\n"
     "  color: var(--muted); font-style: italic; }\n"
     "sup { line-height: 0; }\n"
