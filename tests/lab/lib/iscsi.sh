@@ -11,10 +11,15 @@ iscsi_pids() { ours tgtd; }
 iscsi_admin() { TGT_IPC_SOCKET=$DIR/iscsi/sock timeout 20 tgtadm -C 0 --lld iscsi "$@"; }
 
 iscsi_target() { # name, LUN number, file, options of the LUN...
+    local sum serial
+    # tgtd numbers its LUNs the same in every lab; a LUN's identity is its own.
+    sum=$(printf '%s' "$DIR $1 $2" | cksum)
+    serial=$(printf %08x "${sum%% *}")
     ((++TARGET))
     iscsi_admin -m target -o new -t $TARGET -T "$IQN:$1"
     iscsi_admin -m logicalunit -o new -t $TARGET -l "$2" -b "$3" "${@:4}"
-    iscsi_admin -m logicalunit -o update -t $TARGET -l "$2" -P "vendor_id=NASLAB,product_id=$1"
+    iscsi_admin -m logicalunit -o update -t $TARGET -l "$2" \
+        -P "vendor_id=NASLAB,product_id=$1,scsi_sn=$serial"
     iscsi_admin -m target -o bind -t $TARGET -I ALL
 }
 
