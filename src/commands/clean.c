@@ -86,29 +86,45 @@ static int report(const struct nm_target *target, const struct nm_sweep *sweep, 
         if (!dry_run && (state == NM_SWEEP_FAILED || state == NM_SWEEP_FOREIGN))
             code = NM_EXIT_FAILED;
     }
-    if (sweep->skipped)
-        nm_complain("%s: %" PRIu32 " more directories; run it again", target->url, sweep->skipped);
     return code;
 }
 
+static uint32_t count(const struct nm_sweep *sweep, enum nm_sweep_state state)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < sweep->count; i++)
+        n += sweep->entries[i].state == state;
+    return n;
+}
+
+/* A look holds so many directories at most: as long as some go, there is room for the rest. */
 static int sweep_target(struct nm_visit *visit, bool dry_run, json_t *rows, int *ret_code,
                         struct nm_error *err)
 {
     const struct nm_plan *plan = visit->plan;
     const struct nm_url *url = plan->volumes[0].urls[plan->protocols[0]];
     const struct nm_backend_ops *backend = nm_backend_select(url, 0, NM_TRAIT_FILES, err);
+    const struct nm_sweep *sweep = &visit->runner.arena->slots[0].sweep;
     struct nm_target target = {0};
-    int r;
+    bool more = true;
+    int r, code;
 
     if (!backend)
         return err->code;
     if (backend->claim) /* a LUN: its file system is made anew by each run */
         return 0;
     r = nm_target_init(&target, plan, 0, plan->protocols[0], "", err);
-    if (!r)
+    while (!r && more) {
         r = nm_target_sweep(&target, &visit->runner, backend, !dry_run, err);
-    if (!r)
-        *ret_code = report(&target, &visit->runner.arena->slots[0].sweep, dry_run, rows);
+        if (r < 0)
+            break;
+        code = report(&target, sweep, dry_run, rows);
+        *ret_code = code > *ret_code ? code : *ret_code;
+        more = !dry_run && sweep->skipped && count(sweep, NM_SWEEP_REMOVED);
+    }
+    if (!r && sweep->skipped)
+        nm_complain("%s: %" PRIu32 " more directories", target.url, sweep->skipped);
     nm_target_done(&target);
     return r;
 }

@@ -4,7 +4,9 @@ one target however it is spelt, plans that are refused before anything runs, loc
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 import os
+import json
 import pathlib
+import socket
 import pty
 import re
 import select
@@ -168,6 +170,20 @@ class WithoutAPlan(harness.TestCase):
         result = self.nasmark("compare", *sides, "write_latency_P95", expect=2)
         self.assertIn('did you mean "write_latency_p95"?', result.err)
         self.nasmark("compare", *sides, "write_latency_p95", expect=(0, 1))
+
+
+class Clean(harness.TestCase):
+    def test_more_directories_than_one_look_holds(self):
+        target = self.scratch / "target"
+        for number in range(150):
+            directory = target / f"nasmark-{number:08x}-0-local"
+            directory.mkdir(parents=True)
+            marker = {"program": "nasmark", "directory": directory.name, "pid": 1 << 22,
+                      "host": socket.gethostname(), "started": "2026-01-01T00:00:00Z"}
+            (directory / "nasmark-owner.json").write_text(json.dumps(marker), encoding="ascii")
+        (target / "mine").mkdir()
+        self.nasmark("clean", target)
+        self.assertEqual([path.name for path in target.iterdir()], ["mine"])
 
 
 class Plans(harness.TestCase):
