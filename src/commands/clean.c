@@ -49,15 +49,12 @@ static void urls_done(struct urls *urls)
 static int urls_from_store(const struct nm_arguments *arguments, struct urls *urls,
                            struct nm_error *err)
 {
-    char *path = arguments->db ? strdup(arguments->db) : nm_store_default_path();
     struct nm_store *store = NULL;
-    int r = path ? nm_store_open(path, NM_STORE_READ, &store, err)
-                 : nm_error_errno(err, -ENOMEM, "out of memory");
+    int r = nm_store_open(arguments->db, NM_STORE_READ, &store, err);
 
     if (!r)
         r = nm_store_targets(store, add_url, urls, err);
     nm_store_close(store);
-    free(path);
     return r;
 }
 
@@ -73,15 +70,18 @@ static void print_entry(const struct nm_target *target, const struct nm_sweep_en
                *entry->owner ? " (" : "", entry->owner, *entry->owner ? ")" : "");
 }
 
-/* 0 clean, 1 something of ours stays. */
+/* What went; after the last look also what stays, which every look finds again. 0 clean, 1
+ * something of ours stays. */
 static int report(const struct nm_target *target, const struct nm_sweep *sweep, bool dry_run,
-                  json_t *rows)
+                  bool last, json_t *rows)
 {
     int code = NM_EXIT_OK;
 
     for (uint32_t i = 0; i < sweep->count; i++) {
         enum nm_sweep_state state = sweep->entries[i].state;
 
+        if (!last && state != NM_SWEEP_REMOVED)
+            continue;
         print_entry(target, &sweep->entries[i], rows);
         if (!dry_run && (state == NM_SWEEP_FAILED || state == NM_SWEEP_FOREIGN))
             code = NM_EXIT_FAILED;
@@ -89,13 +89,12 @@ static int report(const struct nm_target *target, const struct nm_sweep *sweep, 
     return code;
 }
 
-static uint32_t count(const struct nm_sweep *sweep, enum nm_sweep_state state)
+static bool any_removed(const struct nm_sweep *sweep)
 {
-    uint32_t n = 0;
-
     for (uint32_t i = 0; i < sweep->count; i++)
-        n += sweep->entries[i].state == state;
-    return n;
+        if (sweep->entries[i].state == NM_SWEEP_REMOVED)
+            return true;
+    return false;
 }
 
 /* A look holds so many directories at most: as long as some go, there is room for the rest. */
@@ -108,7 +107,7 @@ static int sweep_target(struct nm_visit *visit, bool dry_run, json_t *rows, int 
     const struct nm_sweep *sweep = &visit->runner.arena->slots[0].sweep;
     struct nm_target target = {0};
     bool more = true;
-    int r, code;
+    int r;
 
     if (!backend)
         return err->code;
@@ -119,9 +118,8 @@ static int sweep_target(struct nm_visit *visit, bool dry_run, json_t *rows, int 
         r = nm_target_sweep(&target, &visit->runner, backend, !dry_run, err);
         if (r < 0)
             break;
-        code = report(&target, sweep, dry_run, rows);
-        *ret_code = code > *ret_code ? code : *ret_code;
-        more = !dry_run && sweep->skipped && count(sweep, NM_SWEEP_REMOVED);
+        more = !dry_run && sweep->skipped && any_removed(sweep);
+        *ret_code = report(&target, sweep, dry_run, !more, rows);
     }
     if (!r && sweep->skipped)
         nm_complain("%s: %" PRIu32 " more directories", target.url, sweep->skipped);

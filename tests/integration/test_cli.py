@@ -182,8 +182,12 @@ class Clean(harness.TestCase):
                       "host": socket.gethostname(), "started": "2026-01-01T00:00:00Z"}
             (directory / "nasmark-owner.json").write_text(json.dumps(marker), encoding="ascii")
         (target / "mine").mkdir()
-        self.nasmark("clean", target)
-        self.assertEqual([path.name for path in target.iterdir()], ["mine"])
+        foreign = target / "nasmark-ffffffff-0-local"  # named like ours, without a marker
+        foreign.mkdir()
+        (foreign / "photo").write_bytes(b"x")
+        lines = self.nasmark("clean", target).out.splitlines()
+        self.assertEqual({path.name for path in target.iterdir()}, {"mine", foreign.name})
+        self.assertEqual(len(lines), 151, "each directory is told once")
 
 
 class Plans(harness.TestCase):
