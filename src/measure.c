@@ -115,13 +115,10 @@ static int check_resume(struct nm_store *store, const struct nm_plan *plan, stru
 static int open_store(const struct nm_arguments *arguments, struct nm_store **ret_store,
                       struct nm_error *err)
 {
-    char *path = arguments->db ? strdup(arguments->db) : nm_store_default_path();
-    int r = path ? nm_store_open(path, NM_STORE_WRITE, ret_store, err)
-                 : nm_error_errno(err, -ENOMEM, "out of memory");
+    int r = nm_store_open(arguments->db, NM_STORE_WRITE, ret_store, err);
 
     if (!r && nm_store_warning(*ret_store))
         nm_complain("warning: %s", nm_store_warning(*ret_store));
-    free(path);
     return r;
 }
 

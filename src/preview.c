@@ -39,14 +39,10 @@ struct row {
 /* NULL = there is none yet. */
 static struct nm_store *earlier_store(const struct nm_arguments *arguments)
 {
-    char *path = arguments->db ? strdup(arguments->db) : nm_store_default_path();
     struct nm_store *store = NULL;
     struct nm_error ignored;
 
-    if (path && access(path, R_OK) == 0 && nm_store_open(path, NM_STORE_READ, &store, &ignored) < 0)
-        store = NULL;
-    free(path);
-    return store;
+    return nm_store_open(arguments->db, NM_STORE_READ, &store, &ignored) < 0 ? NULL : store;
 }
 
 static struct nm_cells *earlier_cells(struct nm_store *store, const struct nm_plan *plan)

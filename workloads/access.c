@@ -148,11 +148,6 @@ static int parse_as(const struct nm_workload_ops *ops, const char *arguments, co
     return 0;
 }
 
-static void free_workload(struct nm_workload *workload)
-{
-    free(workload);
-}
-
 static char *key(const struct nm_workload *workload)
 {
     const struct access *access = (const struct access *)workload;
@@ -276,10 +271,7 @@ static int start(const struct nm_workload *workload, const struct nm_workload_co
         stream->next_bytes = stream->region_bytes / stream->context.block_bytes * index /
                              context->streams * stream->context.block_bytes;
     if (!context->on_blocks) {
-        char file[NM_FILE_NAME_BYTES];
-
-        nm_workload_file_name(0, 0, file);
-        snprintf(stream->path, sizeof(stream->path), "%s/%s", context->directory, file);
+        nm_workload_path(context, 0, 0, stream->path, sizeof(stream->path));
     }
     begin_run(stream);
     *ret_state = stream;
@@ -403,12 +395,8 @@ static enum nm_next next_op(void *state, uint64_t now_ns, struct nm_op *op, uint
 static int done_data(struct stream *stream, const struct nm_op *op, struct nm_error *err)
 {
     stream->in_flight--;
-    if (op->result != (int64_t)op->length_bytes)
-        return nm_error_set(
-            err, -EIO, NM_REASON_CORRUPT,
-            "%s at byte %" PRIu64 " gave %" PRId64 " of %" PRIu32 " bytes: the target is shorter "
-            "than what was laid out",
-            nm_op_kind_name(op->kind), op->offset_bytes, op->result, op->length_bytes);
+    if (nm_workload_check_length(op, NM_SHORT_LAYOUT, err) < 0)
+        return err->code;
     stream->bytes += op->length_bytes;
     stream->run_bytes += op->length_bytes;
     stream->run_operations++;
@@ -522,7 +510,7 @@ static void finish(void *state, uint64_t elapsed_ns, struct nm_metrics *metrics,
         .syntax = #NAME "[:SIZE]",                                                                 \
         .options = &NAME##_section,                                                                \
         .parse = parse_##NAME,                                                                     \
-        .free = free_workload,                                                                     \
+        .free = nm_workload_free,                                                                  \
         .key = key,                                                                                \
         .phases = phases,                                                                          \
         .size = size_of,                                                                           \

@@ -210,11 +210,6 @@ static int parse(const char *arguments, const void *options, struct nm_workload 
     return 0;
 }
 
-static void free_workload(struct nm_workload *workload)
-{
-    free(workload);
-}
-
 static char *key(const struct nm_workload *workload)
 {
     uint64_t bytes = ((const struct bonnie *)workload)->options.size_bytes;
@@ -450,7 +445,7 @@ const struct nm_workload_ops nm_workload_bonnie = {
     .shortest_ns = NM_NS_PER_S / 2,
     .tells_cpu = true,
     .parse = parse,
-    .free = free_workload,
+    .free = nm_workload_free,
     .key = key,
     .phases = list_phases,
     .size = size_of,

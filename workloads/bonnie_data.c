@@ -10,7 +10,6 @@
 #include "random.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -115,12 +114,8 @@ static int take_data(struct nm_bonnie_data *data, const struct nm_op *op, struct
 {
     bool second = data->write_back;
 
-    if (op->result != (int64_t)op->length_bytes)
-        return nm_error_set(
-            err, -EIO, NM_REASON_CORRUPT,
-            "%s at byte %" PRIu64 " gave %" PRId64 " of %" PRIu32 " bytes: the file on the target "
-            "is shorter than what was written",
-            nm_op_kind_name(op->kind), op->offset_bytes, op->result, op->length_bytes);
+    if (nm_workload_check_length(op, NM_SHORT_FILE, err) < 0)
+        return err->code;
     data->wrote |= op->kind == NM_OP_WRITE;
     if (!second)
         data->begin_ns = op->submit_ns;

@@ -85,11 +85,6 @@ static int parse(const char *arguments, const void *options, struct nm_workload 
     return 0;
 }
 
-static void free_workload(struct nm_workload *workload)
-{
-    free(workload);
-}
-
 static char *key(const struct nm_workload *workload)
 {
     return nm_copyset_format(&((const struct copy *)workload)->set, "copy:");
@@ -210,11 +205,10 @@ static void begin_file(struct stream *stream, uint64_t now_ns)
 {
     struct nm_transfer *transfer = &stream->transfer;
     const struct nm_workload_context *context = &stream->context;
-    char name[NM_FILE_NAME_BYTES];
     const char *local = stream->phase == PHASE_UPLOAD ? context->source : context->destination;
 
-    nm_workload_file_name(stream->next_file, context->files_per_directory, name);
-    snprintf(transfer->path, sizeof(transfer->path), "%s/%s", context->directory, name);
+    nm_workload_path(context, stream->next_file, context->files_per_directory, transfer->path,
+                     sizeof(transfer->path));
     nm_copyset_file(&stream->copy->set, stream->next_file, &transfer->size_bytes,
                     &transfer->position_bytes);
     transfer->write = stream->phase == PHASE_UPLOAD;
@@ -325,7 +319,7 @@ const struct nm_workload_ops nm_workload_copy = {
     .syntax = "copy:COUNTxSIZE[,COUNTxSIZE...]",
     .trait = NM_TRAIT_FILES,
     .parse = parse,
-    .free = free_workload,
+    .free = nm_workload_free,
     .key = key,
     .phases = list_phases,
     .size = size_of,

@@ -126,11 +126,6 @@ static int parse(const char *arguments, const void *options, struct nm_workload 
     return 0;
 }
 
-static void free_workload(struct nm_workload *workload)
-{
-    free(workload);
-}
-
 /* As the import of what dd printed names it. */
 static char *key(const struct nm_workload *workload)
 {
@@ -183,7 +178,6 @@ static int start(const struct nm_workload *workload, const struct nm_workload_co
 {
     const struct dd *dd = (const struct dd *)workload;
     struct stream *stream;
-    char name[NM_FILE_NAME_BYTES];
 
     (void)phase;
     (void)index;
@@ -205,11 +199,7 @@ static int start(const struct nm_workload *workload, const struct nm_workload_co
     stream->transfer.block_bytes = dd->block_bytes;
     stream->transfer.size_bytes = dd->size_bytes;
     stream->transfer.device = context->on_blocks;
-    if (!context->on_blocks) {
-        nm_workload_file_name(0, 0, name);
-        snprintf(stream->transfer.path, sizeof(stream->transfer.path), "%s/%s", context->directory,
-                 name);
-    }
+    nm_workload_path(context, 0, 0, stream->transfer.path, sizeof(stream->transfer.path));
     *ret_state = stream;
     return 0;
 }
@@ -258,7 +248,7 @@ const struct nm_workload_ops nm_workload_dd = {
     .options = &section,
     .tells_times = true,
     .parse = parse,
-    .free = free_workload,
+    .free = nm_workload_free,
     .key = key,
     .phases = list_phases,
     .size = size_of,

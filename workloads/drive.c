@@ -94,11 +94,6 @@ static int parse(const char *arguments, const void *options, struct nm_workload 
     return 0;
 }
 
-static void free_workload(struct nm_workload *workload)
-{
-    free(workload);
-}
-
 static char *key(const struct nm_workload *workload)
 {
     return strdup(((const struct drive *)workload)->options.write ? "drive:write" : "drive");
@@ -170,25 +165,12 @@ static int check_device(const struct drive *drive, const struct nm_workload_cont
     return 0;
 }
 
-static void begin_layout(struct stream *stream)
-{
-    struct nm_transfer *transfer = &stream->transfer;
-
-    stream->skip = stream->context.on_blocks;
-    transfer->local = -1;
-    transfer->write = transfer->flush = true;
-    transfer->block_bytes = stream->context.block_bytes;
-    transfer->size_bytes = stream->region_bytes;
-    snprintf(transfer->path, sizeof(transfer->path), "%s", stream->path);
-}
-
 static int start(const struct nm_workload *workload, const struct nm_workload_context *context,
                  size_t phase, unsigned index, void **ret_state, struct nm_error *err)
 {
     const struct drive *drive = (const struct drive *)workload;
     int r = context->on_blocks ? check_device(drive, context, err) : 0;
     struct stream *stream = r ? NULL : calloc(1, sizeof(*stream));
-    char name[NM_FILE_NAME_BYTES];
 
     (void)index;
     if (!stream)
@@ -200,12 +182,11 @@ static int start(const struct nm_workload *workload, const struct nm_workload_co
     stream->count = phase == PHASE_ACCESS ? drive->options.accesses : drive->options.samples;
     stream->sample_bytes = phase == PHASE_ACCESS ? PAGE_BYTES : context->block_bytes;
     stream->random = SEED;
-    if (!context->on_blocks) {
-        nm_workload_file_name(0, 0, name);
-        snprintf(stream->path, sizeof(stream->path), "%s/%s", context->directory, name);
-    }
+    nm_workload_path(context, 0, 0, stream->path, sizeof(stream->path));
+    stream->skip = phase == PHASE_LAYOUT && context->on_blocks;
     if (phase == PHASE_LAYOUT)
-        begin_layout(stream);
+        nm_transfer_upload(&stream->transfer, stream->path, context->block_bytes,
+                           stream->region_bytes);
     *ret_state = stream;
     return 0;
 }
@@ -433,7 +414,7 @@ const struct nm_workload_ops nm_workload_drive = {
     .syntax = "drive[:write]",
     .options = &section,
     .parse = parse,
-    .free = free_workload,
+    .free = nm_workload_free,
     .key = key,
     .phases = list_phases,
     .size = size_of,

@@ -113,11 +113,6 @@ static int parse(const char *arguments, const void *options, struct nm_workload 
     return 0;
 }
 
-static void free_workload(struct nm_workload *workload)
-{
-    free(workload);
-}
-
 static char *key(const struct nm_workload *workload)
 {
     char *text;
@@ -217,7 +212,7 @@ const struct nm_workload_ops nm_workload_meta = {
     .trait = NM_TRAIT_FILES,
     .options = &section,
     .parse = parse,
-    .free = free_workload,
+    .free = nm_workload_free,
     .key = key,
     .phases = list_phases,
     .size = size_of,

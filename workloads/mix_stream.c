@@ -51,12 +51,7 @@ static int check_device(const struct nm_mix *mix, const struct nm_workload_conte
 
 static void name_file(struct stream *stream, uint64_t number)
 {
-    char name[NM_FILE_NAME_BYTES];
-
-    if (stream->context.on_blocks)
-        return;
-    nm_workload_file_name(number, 0, name);
-    snprintf(stream->path, sizeof(stream->path), "%s/%s", stream->context.directory, name);
+    nm_workload_path(&stream->context, number, 0, stream->path, sizeof(stream->path));
 }
 
 /* The film of a reader. */
@@ -80,14 +75,10 @@ static void begin_transfer(struct stream *stream, uint64_t base_bytes, uint64_t 
 {
     struct nm_transfer *transfer = &stream->transfer;
 
-    transfer->local = -1;
-    transfer->write = transfer->flush = true;
+    nm_transfer_upload(transfer, stream->path, stream->context.block_bytes, size_bytes);
     transfer->device = stream->context.on_blocks;
-    transfer->block_bytes = stream->context.block_bytes;
     transfer->base_bytes = transfer->device ? base_bytes : 0;
     transfer->position_bytes = position_bytes;
-    transfer->size_bytes = size_bytes;
-    snprintf(transfer->path, sizeof(transfer->path), "%s", stream->path);
     nm_transfer_begin(transfer, now_ns);
 }
 
@@ -219,11 +210,8 @@ static int done_reader(struct stream *stream, struct nm_op *op, struct nm_error 
         *err = op->err;
         return (int)op->result;
     }
-    if (op->kind == NM_OP_READ && op->result != (int64_t)op->length_bytes)
-        return nm_error_set(err, -EIO, NM_REASON_CORRUPT,
-                            "read at byte %" PRIu64 " gave %" PRId64 " of %" PRIu32
-                            " bytes: the target is shorter than what was laid out",
-                            op->offset_bytes, op->result, op->length_bytes);
+    if (op->kind == NM_OP_READ && nm_workload_check_length(op, NM_SHORT_LAYOUT, err) < 0)
+        return err->code;
     switch (op->kind) {
     case NM_OP_OPEN:
         stream->player.file = op->file;

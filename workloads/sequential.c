@@ -96,11 +96,6 @@ static int parse(const char *arguments, const void *options, struct nm_workload 
     return 0;
 }
 
-static void free_workload(struct nm_workload *workload)
-{
-    free(workload);
-}
-
 static char *key(const struct nm_workload *workload)
 {
     const struct sequential *sequential = (const struct sequential *)workload;
@@ -166,7 +161,6 @@ static int start(const struct nm_workload *workload, const struct nm_workload_co
 {
     const struct sequential *sequential = (const struct sequential *)workload;
     const struct nm_phase *list;
-    char name[NM_FILE_NAME_BYTES];
     uint64_t base;
 
     if (context->on_blocks) {
@@ -190,13 +184,10 @@ static int start(const struct nm_workload *workload, const struct nm_workload_co
     stream->transfer.device = context->on_blocks;
     region(sequential, context, stream_index, &base, &stream->transfer.size_bytes);
     stream->transfer.position_bytes = base;
-    if (context->on_blocks) {
+    if (context->on_blocks)
         stream->transfer.base_bytes = base;
-    } else {
-        nm_workload_file_name(stream_index, 0, name);
-        snprintf(stream->transfer.path, sizeof(stream->transfer.path), "%s/%s", context->directory,
-                 name);
-    }
+    nm_workload_path(context, stream_index, 0, stream->transfer.path,
+                     sizeof(stream->transfer.path));
     *ret_state = stream;
     return 0;
 }
@@ -252,7 +243,7 @@ const struct nm_workload_ops nm_workload_sequential = {
     .help = "one stream of blocks written, then read, on a file or a raw device",
     .syntax = "sequential[:SIZE[,read]]",
     .parse = parse,
-    .free = free_workload,
+    .free = nm_workload_free,
     .key = key,
     .phases = list_phases,
     .size = size_of,

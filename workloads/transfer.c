@@ -4,9 +4,19 @@
 #include "transfer.h"
 
 #include <errno.h>
-#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+void nm_transfer_upload(struct nm_transfer *transfer, const char *path, uint32_t block_bytes,
+                        uint64_t size_bytes)
+{
+    transfer->local = -1;
+    transfer->write = transfer->flush = true;
+    transfer->block_bytes = block_bytes;
+    transfer->size_bytes = size_bytes;
+    snprintf(transfer->path, sizeof(transfer->path), "%s", path);
+}
 
 void nm_transfer_begin(struct nm_transfer *transfer, uint64_t now_ns)
 {
@@ -86,13 +96,11 @@ static int failed(const struct nm_transfer *transfer, const struct nm_op *op, st
 static int check_length(const struct nm_transfer *transfer, const struct nm_op *op,
                         struct nm_error *err)
 {
-    if (op->result == (int64_t)op->length_bytes)
-        return 0;
-    return nm_error_set(
-        err, -EIO, NM_REASON_CORRUPT,
-        "%s: %s at byte %" PRIu64 " gave %" PRId64 " of %" PRIu32 " bytes: the file on the "
-        "target is shorter than what was written",
-        transfer->path, nm_op_kind_name(op->kind), op->offset_bytes, op->result, op->length_bytes);
+    int r = nm_workload_check_length(op, NM_SHORT_FILE, err);
+
+    if (r < 0)
+        nm_error_prefix(err, "%s", transfer->path);
+    return r;
 }
 
 static int store_locally(const struct nm_transfer *transfer, const struct nm_op *op,

@@ -38,6 +38,11 @@ struct nm_transfer {
     uint64_t begin_ns;
 };
 
+/* An upload of size_bytes from memory, flushed: a layout. What else differs is set before
+ * nm_transfer_begin(). */
+void nm_transfer_upload(struct nm_transfer *transfer, const char *path, uint32_t block_bytes,
+                        uint64_t size_bytes);
+
 /* Begins a transfer: the fields above file are the caller's to set; step becomes OPEN. */
 void nm_transfer_begin(struct nm_transfer *transfer, uint64_t now_ns);
 

@@ -112,11 +112,6 @@ static int parse(const char *arguments, const void *values, struct nm_workload *
     return 0;
 }
 
-static void free_workload(struct nm_workload *workload)
-{
-    free(workload);
-}
-
 static char *key(const struct nm_workload *workload)
 {
     const struct nm_video *video = (const struct nm_video *)workload;
@@ -226,7 +221,7 @@ const struct nm_workload_ops nm_workload_video = {
     .syntax = "video[:[PLAYERSx]BITRATE]",
     .options = &section,
     .parse = parse,
-    .free = free_workload,
+    .free = nm_workload_free,
     .key = key,
     .phases = list_phases,
     .size = size_of,

@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 enum stage { STAGE_OPEN, STAGE_PLAY, STAGE_DRAIN, STAGE_CLOSE };
@@ -56,24 +55,11 @@ static int check_device(const struct nm_video *video, const struct nm_workload_c
     return 0;
 }
 
-static void begin_layout(struct stream *stream)
-{
-    struct nm_transfer *transfer = &stream->transfer;
-
-    stream->skip = stream->context.on_blocks; /* a device is read as it is */
-    transfer->local = -1;
-    transfer->write = transfer->flush = true;
-    transfer->block_bytes = stream->context.block_bytes;
-    transfer->size_bytes = stream->video->options.size_bytes;
-    snprintf(transfer->path, sizeof(transfer->path), "%s", stream->path);
-}
-
 int nm_video_start(const struct nm_workload *workload, const struct nm_workload_context *context,
                    size_t phase, unsigned index, void **ret_state, struct nm_error *err)
 {
     const struct nm_video *video = (const struct nm_video *)workload;
     const struct nm_video_options *options = &video->options;
-    char name[NM_FILE_NAME_BYTES];
     struct stream *stream;
     int r = context->on_blocks ? check_device(video, context, err) : 0;
 
@@ -91,16 +77,15 @@ int nm_video_start(const struct nm_workload *workload, const struct nm_workload_
     stream->video = video;
     stream->context = *context;
     stream->layout = !phase;
-    if (!context->on_blocks) {
-        nm_workload_file_name(0, 0, name);
-        snprintf(stream->path, sizeof(stream->path), "%s/%s", context->directory, name);
-    }
+    nm_workload_path(context, 0, 0, stream->path, sizeof(stream->path));
     stream->random = context->seed;
     stream->region_bytes = options->size_bytes;
     stream->playing = options->players ? options->players : 1;
     stream->refused = options->most + 1;
+    stream->skip = stream->layout && context->on_blocks; /* a device is read as it is */
     if (stream->layout)
-        begin_layout(stream);
+        nm_transfer_upload(&stream->transfer, stream->path, context->block_bytes,
+                           options->size_bytes);
     *ret_state = stream;
     return 0;
 }
@@ -269,11 +254,8 @@ static int done_read(struct stream *stream, struct nm_op *op, struct nm_error *e
 {
     struct nm_player *player = op->user;
 
-    if (op->result != (int64_t)op->length_bytes)
-        return nm_error_set(err, -EIO, NM_REASON_CORRUPT,
-                            "read at byte %" PRIu64 " gave %" PRId64 " of %" PRIu32
-                            " bytes: the target is shorter than what was laid out",
-                            op->offset_bytes, op->result, op->length_bytes);
+    if (nm_workload_check_length(op, NM_SHORT_LAYOUT, err) < 0)
+        return err->code;
     stream->in_flight--;
     stream->bytes += op->length_bytes;
     nm_player_done(player, op->done_ns);

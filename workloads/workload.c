@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void nm_metrics_add(struct nm_metrics *set, const char *name, const char *unit,
@@ -71,6 +72,34 @@ void nm_workload_file_name(uint64_t index, uint32_t files_per_directory,
                  index);
     else
         snprintf(out, NM_FILE_NAME_BYTES, "f%07" PRIu64, index);
+}
+
+void nm_workload_path(const struct nm_workload_context *context, uint64_t index,
+                      uint32_t files_per_directory, char *out, size_t size)
+{
+    char name[NM_FILE_NAME_BYTES];
+
+    if (context->on_blocks) {
+        *out = '\0';
+        return;
+    }
+    nm_workload_file_name(index, files_per_directory, name);
+    snprintf(out, size, "%s/%s", context->directory, name);
+}
+
+int nm_workload_check_length(const struct nm_op *op, const char *what, struct nm_error *err)
+{
+    if (op->result == (int64_t)op->length_bytes)
+        return 0;
+    return nm_error_set(err, -EIO, NM_REASON_CORRUPT,
+                        "%s at byte %" PRIu64 " gave %" PRId64 " of %" PRIu32 " bytes: %s",
+                        nm_op_kind_name(op->kind), op->offset_bytes, op->result, op->length_bytes,
+                        what);
+}
+
+void nm_workload_free(struct nm_workload *workload)
+{
+    free(workload);
 }
 
 bool nm_workload_owns_name(const char *name)

@@ -123,8 +123,17 @@ struct nm_workload_context {
 #define NM_FILE_NAME_BYTES 32
 void nm_workload_file_name(uint64_t index, uint32_t files_per_directory,
                            char out[NM_FILE_NAME_BYTES]);
+/* "DIRECTORY/f0000042"; on raw blocks "", which is the device itself. */
+void nm_workload_path(const struct nm_workload_context *context, uint64_t index,
+                      uint32_t files_per_directory, char *out, size_t size);
 /* Whether the last component of a path is such a name ('f' or 'd' and digits only). */
 bool nm_workload_owns_name(const char *name);
+
+/* For done_op: a READ or WRITE that moved less than was asked is corrupt. what: one of the two. */
+#define NM_SHORT_LAYOUT "the target is shorter than what was laid out"
+#define NM_SHORT_FILE   "the file on the target is shorter than what was written"
+int nm_workload_check_length(const struct nm_op *op, const char *what,
+                             struct nm_error *err) NM_MUST_CHECK;
 
 /* How much one phase is, over all streams. */
 struct nm_workload_size {
@@ -217,6 +226,9 @@ struct nm_workload_ops {
 struct nm_workload {
     const struct nm_workload_ops *ops;
 };
+
+/* The free hook of a workload that is one allocation. */
+void nm_workload_free(struct nm_workload *workload);
 
 extern const struct nm_workload_ops *const nm_workload_table[];   /* NULL-terminated */
 const struct nm_workload_ops *nm_workload_find(const char *name); /* NULL = unknown */
