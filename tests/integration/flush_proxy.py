@@ -2,9 +2,9 @@
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
-import socket
-import threading
 import time
+
+from tcp_proxy import TcpProxy
 
 NFS_PROGRAM, COMMIT3, COMMIT4, PUTFH = 100003, 21, 5, 22
 SCSI_COMMAND, SYNCHRONIZE_CACHE = 0x01, (0x35, 0x91)
@@ -55,59 +55,20 @@ def iscsi_request(sock):
     return head + read_exactly(sock, rest), flush
 
 
-class FlushProxy:
+class FlushProxy(TcpProxy):
     """Between client and server. delay_s: what a flush is held up; None: it is never passed on."""
 
     def __init__(self, protocol, server, delay_s):
         self.next_request = {"nfs": nfs_request, "iscsi": iscsi_request}[protocol]
-        self.server, self.delay_s, self.flushes, self.sockets = server, delay_s, 0, []
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
+        self.delay_s, self.flushes = delay_s, 0
+        super().__init__(server)
 
-    def close(self):
-        self.listener.shutdown(socket.SHUT_RDWR)  # close() alone leaves the port open
-        self.listener.close()
-        for one in self.sockets:
-            one.close()
-
-    def _accept(self):
+    def carry(self, client, server):
         while True:
-            try:
-                client, _ = self.listener.accept()
-                server = socket.create_connection(self.server)
-            except OSError:
-                return
-            self.sockets += [client, server]
-            for one in (client, server):
-                one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            threading.Thread(target=self._requests, args=(client, server), daemon=True).start()
-            threading.Thread(target=self._answers, args=(server, client), daemon=True).start()
-
-    def _requests(self, client, server):
-        try:
-            while True:
-                request, flush = self.next_request(client)
-                if flush:
-                    self.flushes += 1
-                    if self.delay_s is None:
-                        continue
-                    time.sleep(self.delay_s)
-                server.sendall(request)
-        except OSError:
-            self._hang_up(server)
-
-    def _answers(self, server, client):
-        try:
-            while data := server.recv(1 << 18):
-                client.sendall(data)
-        except OSError:
-            pass
-        self._hang_up(client)
-
-    @staticmethod
-    def _hang_up(sock):
-        try:
-            sock.shutdown(socket.SHUT_WR)
-        except OSError:
-            pass
+            request, flush = self.next_request(client)
+            if flush:
+                self.flushes += 1
+                if self.delay_s is None:
+                    continue
+                time.sleep(self.delay_s)
+            server.sendall(request)
