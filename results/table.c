@@ -28,15 +28,6 @@ int nm_table_by_parse(const char *name)
     return -1;
 }
 
-const char *const *nm_table_format_names(void)
-{
-    static const char *names[N_FORMATS + 1];
-
-    for (size_t i = 0; i < N_FORMATS; i++)
-        names[i] = formats[i]->name;
-    return names;
-}
-
 static const struct nm_table_format *find_format(const char *name, struct nm_error *err)
 {
     for (size_t i = 0; i < N_FORMATS; i++)

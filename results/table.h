@@ -32,7 +32,4 @@ int nm_table_write(const struct nm_cells *cells, const char *format,
 /* "volume", "protocol", "firmware" -> nm_table_by; -1 = unknown. */
 int nm_table_by_parse(const char *name);
 
-/* Format names, NULL-terminated, for --help. */
-const char *const *nm_table_format_names(void);
-
 #endif

@@ -116,12 +116,6 @@ void nm_error_prefix(struct nm_error *err, const char *fmt, ...)
     flatten(err->text);
 }
 
-void nm_error_clear(struct nm_error *err)
-{
-    if (err)
-        memset(err, 0, sizeof(*err));
-}
-
 enum nm_reason nm_reason_from_errno(int code)
 {
     switch (code < 0 ? -code : code) {

@@ -52,8 +52,6 @@ void nm_error_raw(struct nm_error *err, const char *fmt, ...) NM_PRINTF(2, 3);
 /* Puts "PREFIX: " before the text of an error that is already set. */
 void nm_error_prefix(struct nm_error *err, const char *fmt, ...) NM_PRINTF(2, 3);
 
-void nm_error_clear(struct nm_error *err);
-
 /* Class for a negative errno value. EACCES is AUTH; EROFS is READ_ONLY; backends refine it. */
 enum nm_reason nm_reason_from_errno(int code);
 

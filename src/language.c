@@ -67,15 +67,6 @@ char nm_language_decimal_sign(const struct nm_language *language)
     return language->decimal_sign;
 }
 
-const char *const *nm_language_codes(void)
-{
-    static const char *codes[N_LANGUAGES + 1];
-
-    for (size_t i = 0; i < N_LANGUAGES; i++)
-        codes[i] = languages[i].code;
-    return codes;
-}
-
 static uint32_t le32(const unsigned char *at)
 {
     return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;

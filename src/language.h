@@ -25,9 +25,6 @@ const struct nm_language *nm_language_of_user(void);
 const char *nm_language_code(const struct nm_language *language);
 char nm_language_decimal_sign(const struct nm_language *language);
 
-/* Codes, NULL-terminated, for --help. */
-const char *const *nm_language_codes(void);
-
 /* The text in that language, itself where there is no translation. */
 const char *nm_tr(const struct nm_language *language, const char *text)
     __attribute__((format_arg(2)));

@@ -234,6 +234,25 @@ static void test_stats_welch_alone_below_eight_rows(void **state)
     assert_true(prior.d0 > 0);
 }
 
+static void test_stats_prior_of_equally_noisy_rows_counts_forty(void **state)
+{
+    double variances[8], dfs[8], scratch[8];
+    struct nm_stats_prior prior;
+
+    (void)state;
+    for (size_t i = 0; i < 8; i++) {
+        variances[i] = 4e-4;
+        dfs[i] = 4;
+    }
+    prior = nm_stats_fit_prior(variances, dfs, 8, scratch);
+    assert_true(prior.excess_v < 0);
+    assert_true(prior.d0 == 40);
+    variances[0] = 5e-2; /* one that is noisier than chance: less is known of each */
+    prior = nm_stats_fit_prior(variances, dfs, 8, scratch);
+    assert_true(prior.excess_v > 0);
+    assert_true(prior.d0 > 0 && prior.d0 < 10);
+}
+
 static void test_stats_tau_widens(void **state)
 {
     struct nm_stats_row rows[N9];
@@ -415,6 +434,7 @@ int main(void)
         cmocka_unit_test(test_stats_reference_rows),
         cmocka_unit_test(test_stats_holm_and_none),
         cmocka_unit_test(test_stats_welch_alone_below_eight_rows),
+        cmocka_unit_test(test_stats_prior_of_equally_noisy_rows_counts_forty),
         cmocka_unit_test(test_stats_tau_widens),
         cmocka_unit_test(test_stats_unequal_counts_keep_the_wider_error),
         cmocka_unit_test(test_stats_adjust_vectors),
