@@ -274,6 +274,11 @@ void nm_nfs_calls_turn(struct nm_nfs_session *s, uint64_t wake_ns)
         bury(s);
 }
 
+uint64_t nm_nfs_deadline_ns(const struct nm_nfs_session *s)
+{
+    return nm_clock_now_ns() + s->how.timeout_ns;
+}
+
 int nm_nfs_call_wait(struct nm_nfs_session *s, struct nm_nfs_call *call, uint64_t deadline_ns)
 {
     struct nm_nfs_call **link = &s->delayed;

@@ -30,7 +30,7 @@ int nm_nfs4_client_begin(struct nm_nfs_session *s, struct nm_error *err)
         int status;
 
         nm_nfs_call_init(&call, s, kinds[i]);
-        status = nm_nfs_call_wait(s, &call, nm_clock_now_ns() + s->how.timeout_ns);
+        status = nm_nfs_call_wait(s, &call, nm_nfs_deadline_ns(s));
         if (status)
             return nm_nfs_status_error(s, status, call.rejection, err, "register at %s as client",
                                        s->peer.name);
@@ -48,7 +48,7 @@ int nm_nfs4_client_keep(struct nm_nfs_session *s, struct nm_error *err)
     if (!s->proto->has_opens || nm_clock_now_ns() - s->renewed_ns < s->lease_ns / 2)
         return 0;
     nm_nfs_call_init(&call, s, NM_NFS_RENEW);
-    status = nm_nfs_call_wait(s, &call, nm_clock_now_ns() + s->how.timeout_ns);
+    status = nm_nfs_call_wait(s, &call, nm_nfs_deadline_ns(s));
     if ((status == NM_NFS_EXPIRED || status == NM_NFS_STALE_CLIENTID) &&
         s->open_files.next == &s->open_files)
         return nm_nfs4_client_begin(s, err); /* nothing was open, so nothing is lost */

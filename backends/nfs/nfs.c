@@ -138,7 +138,7 @@ static int nfs_describe(struct nm_session *session, struct nm_target_info *info,
 
         nm_nfs_call_init(&calls[i], s, kinds[i]);
         calls[i].fh = &s->root;
-        status = nm_nfs_call_wait(s, &calls[i], nm_clock_now_ns() + s->how.timeout_ns);
+        status = nm_nfs_call_wait(s, &calls[i], nm_nfs_deadline_ns(s));
         if (status)
             return nm_nfs_status_error(s, status, calls[i].rejection, err, "describe %s",
                                        s->peer.name);

@@ -10,8 +10,10 @@
  *   nfs.c    the row: connect, describe, submit, reap
  *   ops.c list.c data.c  one operation of the engine = steps, each of them one call
  *   calls.c  calls in flight: connections, deadlines, try-later answers, death (memory: pools.c)
- *   proto3.c proto4.c  a call as bytes of NFSv3 or NFSv4.0, and back (identity: client4.c)
- *   mount.c  finds server port, version, export and target directory; synchronous
+ *   proto3.c proto4.c  a call as bytes of NFSv3 or NFSv4.0, and back (NFSv4's attributes: attr4.c,
+ *            identity: client4.c)
+ *   mount.c  finds server port, version, export and target directory; synchronous (portmapper and
+ *            MOUNT: mountd.c)
  *   link.c   one TCP connection with its libnfs context
  * Process rule: everything belongs to the one thread of the worker; no libnfs callback starts a new
  * call (libnfs forbids it while it tears a connection down), it only queues what has arrived.
@@ -330,6 +332,8 @@ struct nm_nfs_entry *nm_nfs_page_add(struct nm_nfs_page *page, const char *name,
 
 /* calls.c */
 void nm_nfs_call_send(struct nm_nfs_session *s, struct nm_nfs_call *call);
+/* Until when an answer to what is asked now is awaited. */
+uint64_t nm_nfs_deadline_ns(const struct nm_nfs_session *s);
 /* Sends a call of the caller's and waits for it. Its status; NM_NFS_LOST: there was no answer. */
 int nm_nfs_call_wait(struct nm_nfs_session *s, struct nm_nfs_call *call, uint64_t deadline_ns);
 /* From a libnfs callback: true when there is a result to decode. */
@@ -382,6 +386,16 @@ int nm_nfs4_client_keep(struct nm_nfs_session *s, struct nm_error *err);
 
 /* mount.c */
 int nm_nfs_mount(struct nm_nfs_session *s, struct nm_error *err);
+
+/* mountd.c */
+/* Port of a program by the portmapper; 0 = not registered. */
+int nm_nfs_portmapper_ask(struct nm_nfs_session *s, int program, int version, uint16_t *ret_port,
+                          struct nm_error *err);
+/* The innermost export that holds the URL's path: s->export_path and s->root. *ret_absent: there is
+ * no MOUNT service or no such export. */
+int nm_nfs_mountd_export(struct nm_nfs_session *s, bool *ret_absent, struct nm_error *err);
+/* Adds a name to a list for a message: "a, b, ..." */
+void nm_nfs_list_name(char *list, size_t size, const char *name);
 
 /* status.c */
 bool nm_nfs_status_try_later(int status);

@@ -6,11 +6,10 @@
  * and CLOSE of one owner follow each other and nothing else has to wait.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "nfs_internal.h"
+#include "attr4.h"
 
 #include "clock.h"
 
-#include <nfsc/libnfs-raw-nfs4.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,85 +17,6 @@
 #define DIRECTORY_MODE 0755
 #define READDIR_BYTES  (32u << 10)
 #define OPS_MAX        6
-
-/* -------- attributes: only these are asked for, so each one's place is known */
-
-static const struct {
-    uint8_t bit, bytes;
-} known_attrs[] = {
-    {FATTR4_TYPE, 4},        {FATTR4_SIZE, 8},         {FATTR4_FSID, 16},
-    {FATTR4_LEASE_TIME, 4},  {FATTR4_RDATTR_ERROR, 4}, {FATTR4_FILEID, 8},
-    {FATTR4_MAXREAD, 8},     {FATTR4_MAXWRITE, 8},     {FATTR4_SPACE_AVAIL, 8},
-    {FATTR4_SPACE_TOTAL, 8}, {FATTR4_SPACE_USED, 8},
-};
-
-#define BIT(attr) (1u << ((attr) % 32))
-
-static uint32_t file_attrs[2] = {
-    BIT(FATTR4_TYPE) | BIT(FATTR4_SIZE) | BIT(FATTR4_FSID) | BIT(FATTR4_FILEID),
-    BIT(FATTR4_SPACE_USED),
-};
-static uint32_t entry_attrs[2] = {
-    BIT(FATTR4_TYPE) | BIT(FATTR4_SIZE) | BIT(FATTR4_FSID) | BIT(FATTR4_FILEID) |
-        BIT(FATTR4_RDATTR_ERROR),
-    BIT(FATTR4_SPACE_USED),
-};
-static uint32_t limit_attrs[2] = {
-    BIT(FATTR4_LEASE_TIME) | BIT(FATTR4_MAXREAD) | BIT(FATTR4_MAXWRITE),
-    BIT(FATTR4_SPACE_AVAIL) | BIT(FATTR4_SPACE_TOTAL),
-};
-static uint32_t mode_attr[2] = {0, BIT(FATTR4_MODE)};
-static uint32_t type_attr[1] = {BIT(FATTR4_TYPE)};
-
-static uint64_t number(const char *data, unsigned bytes)
-{
-    uint64_t value = 0;
-
-    for (unsigned i = 0; i < bytes; i++)
-        value = value << 8 | (unsigned char)data[i];
-    return value;
-}
-
-static void take_attr(const fattr4 *in, struct nm_nfs_attr *attr, struct nm_nfs_limits *limits)
-{
-    const char *data = in->attr_vals.attrlist4_val;
-    size_t left = in->attr_vals.attrlist4_len;
-    bool fault = false;
-
-    attr->used_bytes = UINT64_MAX;
-    for (size_t i = 0; i < sizeof(known_attrs) / sizeof(known_attrs[0]); i++) {
-        unsigned bit = known_attrs[i].bit, bytes = known_attrs[i].bytes;
-
-        if (bit / 32 >= in->attrmask.bitmap4_len ||
-            !(in->attrmask.bitmap4_val[bit / 32] & BIT(bit)))
-            continue;
-        if (left < bytes)
-            return;
-        switch (bit) {
-        case FATTR4_TYPE:
-            attr->type = (uint32_t)number(data, 4);
-            attr->valid = true;
-            break;
-        case FATTR4_SIZE: attr->size_bytes = number(data, 8); break;
-        case FATTR4_FSID:
-            attr->fsid_major = number(data, 8);
-            attr->fsid_minor = number(data + 8, 8);
-            break;
-        case FATTR4_LEASE_TIME: limits->lease_s = (uint32_t)number(data, 4); break;
-        case FATTR4_RDATTR_ERROR: fault = number(data, 4) != 0; break;
-        case FATTR4_FILEID: attr->fileid = number(data, 8); break;
-        case FATTR4_MAXREAD: limits->read_bytes = number(data, 8); break;
-        case FATTR4_MAXWRITE: limits->write_bytes = number(data, 8); break;
-        case FATTR4_SPACE_AVAIL: limits->avail_bytes = number(data, 8); break;
-        case FATTR4_SPACE_TOTAL: limits->total_bytes = number(data, 8); break;
-        case FATTR4_SPACE_USED: attr->used_bytes = number(data, 8); break;
-        }
-        data += bytes;
-        left -= bytes;
-    }
-    if (fault)
-        attr->valid = false;
-}
 
 /* -------- sending */
 
@@ -121,29 +41,20 @@ static void add_handle(struct compound *c, const struct nm_nfs_fh *fh)
         (nfs_fh4){.nfs_fh4_len = fh->length, .nfs_fh4_val = (char *)fh->data};
 }
 
-static void add_getattr(struct compound *c, uint32_t *mask)
+static void add_getattr(struct compound *c, bitmap4 wanted)
 {
-    add(c, OP_GETATTR)->nfs_argop4_u.opgetattr.attr_request =
-        (bitmap4){.bitmap4_len = 2, .bitmap4_val = mask};
+    add(c, OP_GETATTR)->nfs_argop4_u.opgetattr.attr_request = wanted;
 }
 
 static void add_result(struct compound *c)
 {
     add(c, OP_GETFH);
-    add_getattr(c, file_attrs);
+    add_getattr(c, nm_nfs4_attr_of_file());
 }
 
 static component4 component(const char *name)
 {
     return (component4){.utf8string_len = (u_int)strlen(name), .utf8string_val = (char *)name};
-}
-
-static fattr4 one_attr(struct compound *c, uint32_t *mask, unsigned words, uint32_t value)
-{
-    for (unsigned i = 0; i < 4; i++)
-        c->word[i] = (char)(value >> (24 - 8 * i));
-    return (fattr4){.attrmask = {.bitmap4_len = words, .bitmap4_val = mask},
-                    .attr_vals = {.attrlist4_len = 4, .attrlist4_val = c->word}};
 }
 
 static stateid4 stateid(const struct nm_nfs_file *file)
@@ -158,7 +69,7 @@ static stateid4 stateid(const struct nm_nfs_file *file)
  * compound. */
 static void add_remove(struct compound *c, const struct nm_nfs_call *call)
 {
-    fattr4 directory = one_attr(c, type_attr, 1, NF4DIR);
+    fattr4 directory = nm_nfs4_attr_directory(c->word);
 
     add_handle(c, call->fh);
     add(c, OP_LOOKUP)->nfs_argop4_u.oplookup.objname = component(call->name);
@@ -190,7 +101,7 @@ static void add_open(struct compound *c, const struct nm_nfs_call *call)
 
         args->openhow.opentype = OPEN4_CREATE;
         how->mode = GUARDED4; /* an existing name is an error */
-        how->createhow4_u.createattrs = one_attr(c, mode_attr, 2, FILE_MODE);
+        how->createhow4_u.createattrs = nm_nfs4_attr_mode(c->word, FILE_MODE);
     }
     args->claim.claim = CLAIM_NULL;
     args->claim.open_claim4_u.file = component(call->name);
@@ -229,7 +140,7 @@ static void add_names(struct compound *c, const struct nm_nfs_call *call)
         args = &add(c, OP_CREATE)->nfs_argop4_u.opcreate;
         args->objtype.type = NF4DIR;
         args->objname = component(call->name);
-        args->createattrs = one_attr(c, mode_attr, 2, DIRECTORY_MODE);
+        args->createattrs = nm_nfs4_attr_mode(c->word, DIRECTORY_MODE);
         add_result(c);
         break;
     }
@@ -250,7 +161,7 @@ static void add_names(struct compound *c, const struct nm_nfs_call *call)
         memcpy(args->cookieverf, call->page->verifier, sizeof(args->cookieverf));
         args->dircount = READDIR_BYTES / 4;
         args->maxcount = READDIR_BYTES;
-        args->attr_request = (bitmap4){.bitmap4_len = 2, .bitmap4_val = entry_attrs};
+        args->attr_request = nm_nfs4_attr_of_entry();
         break;
     }
     default:
@@ -290,7 +201,7 @@ static void build(struct compound *c, const struct nm_nfs_call *call)
     switch (call->kind) {
     case NM_NFS_GETATTR:
         add_handle(c, call->fh);
-        add_getattr(c, file_attrs);
+        add_getattr(c, nm_nfs4_attr_of_file());
         break;
     case NM_NFS_ACCESS:
         add_handle(c, call->fh);
@@ -300,7 +211,7 @@ static void build(struct compound *c, const struct nm_nfs_call *call)
     case NM_NFS_FSSTAT:
     case NM_NFS_FSINFO:
         add_handle(c, call->fh);
-        add_getattr(c, limit_attrs);
+        add_getattr(c, nm_nfs4_attr_of_limits());
         break;
     case NM_NFS_CREATE:
     case NM_NFS_OPEN: add_open(c, call); break;
@@ -423,7 +334,7 @@ static void take_page(struct nm_nfs_page *page, const READDIR4resok *ok)
         entry =
             nm_nfs_page_add(page, copy.name.utf8string_val, copy.name.utf8string_len, copy.cookie);
         if (entry)
-            take_attr(&copy.attrs, &entry->attr, &none);
+            nm_nfs4_attr_take(&copy.attrs, &entry->attr, &none);
     }
     page->eof = ok->reply.eof && !e;
 }
@@ -480,8 +391,8 @@ static void take(struct nm_nfs_call *call, const nfs_resop4 *op)
     switch (op->resop) {
     case OP_GETFH: take_handle(call, &op->nfs_resop4_u.opgetfh.GETFH4res_u.resok4.object); break;
     case OP_GETATTR:
-        take_attr(&op->nfs_resop4_u.opgetattr.GETATTR4res_u.resok4.obj_attributes, &call->attr,
-                  &call->limits);
+        nm_nfs4_attr_take(&op->nfs_resop4_u.opgetattr.GETATTR4res_u.resok4.obj_attributes,
+                          &call->attr, &call->limits);
         break;
     case OP_ACCESS: call->access = op->nfs_resop4_u.opaccess.ACCESS4res_u.resok4.access; break;
     case OP_READ: take_read(call, &op->nfs_resop4_u.opread.READ4res_u.resok4); break;
