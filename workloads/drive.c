@@ -290,11 +290,8 @@ static int done_sample(struct stream *stream, struct nm_op *op, struct nm_error 
         return (int)op->result;
     }
     if ((op->kind == NM_OP_READ || op->kind == NM_OP_WRITE) &&
-        op->result != (int64_t)op->length_bytes)
-        return nm_error_set(err, -EIO, NM_REASON_CORRUPT,
-                            "%s at byte %" PRIu64 " gave %" PRId64 " of %" PRIu32 " bytes",
-                            nm_op_kind_name(op->kind), op->offset_bytes, op->result,
-                            op->length_bytes);
+        nm_workload_check_length(op, NM_SHORT_TARGET, err) < 0)
+        return err->code;
     switch (stream->step) {
     case STEP_OPEN:
         stream->file = op->file;

@@ -129,8 +129,9 @@ void nm_workload_path(const struct nm_workload_context *context, uint64_t index,
 /* Whether the last component of a path is such a name ('f' or 'd' and digits only). */
 bool nm_workload_owns_name(const char *name);
 
-/* For done_op: a READ or WRITE that moved less than was asked is corrupt. what: one of the two. */
+/* For done_op: a READ or WRITE that moved less than was asked is corrupt. what: one of these. */
 #define NM_SHORT_LAYOUT "the target is shorter than what was laid out"
+#define NM_SHORT_TARGET "the target is shorter than its size says"
 #define NM_SHORT_FILE   "the file on the target is shorter than what was written"
 int nm_workload_check_length(const struct nm_op *op, const char *what,
                              struct nm_error *err) NM_MUST_CHECK;

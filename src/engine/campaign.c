@@ -59,11 +59,7 @@ static int open_campaign(struct state *state, char run_id[16], struct nm_error *
     const struct nm_plan *plan = state->campaign->plan;
     const struct nm_nas_options *nas = &plan->nas;
     struct nm_run *run = &state->run;
-    char *canonical = nm_plan_canonical_run(plan);
-    int r;
-
-    if (!canonical)
-        return nm_error_errno(err, -ENOMEM, "out of memory");
+    const char *canonical = state->campaign->canonical_run;
     struct nm_nas_record record = {
         .name = nas->name,
         .vendor = nas->vendor,
@@ -73,7 +69,7 @@ static int open_campaign(struct state *state, char run_id[16], struct nm_error *
         .disks = nas->disks,
         .ram_bytes = nas->ram_bytes,
     };
-    r = nm_store_campaign(run->store, &record, canonical, &run->campaign_id, err);
+    int r = nm_store_campaign(run->store, &record, canonical, &run->campaign_id, err);
     if (!r)
         r = nm_store_round(run->store, run->campaign_id, &run->round, err);
     if (!r && state->campaign->options.again)
@@ -84,7 +80,6 @@ static int open_campaign(struct state *state, char run_id[16], struct nm_error *
         r = nm_store_session_begin(run->store, run->campaign_id, state->seed,
                                    plan->run.order == NM_ORDER_GROUPED ? "grouped" : "passes",
                                    canonical, NULL, &run->session_id, run_id, err);
-    free(canonical);
     return r;
 }
 

@@ -101,14 +101,14 @@ int nm_campaign_left(const struct nm_campaign *campaign, const struct nm_group *
     const struct nm_plan *plan = campaign->plan;
     const struct nm_nas_record nas = {.name = plan->nas.name, .firmware = plan->nas.firmware};
     uint32_t trials = nm_campaign_trials(plan, group), round = 0, left = trials;
-    char *canonical = nm_plan_canonical_run(plan);
     bool *done = calloc(2 * (size_t)trials + 1, sizeof(*done));
     int64_t campaign_id = 0, volume_id = 0;
-    int r = canonical && done ? 0 : nm_error_no_memory(err);
+    int r = done ? 0 : nm_error_no_memory(err);
 
     if (!r)
-        r = nm_store_find_volume(store, &nas, canonical, plan->volumes[group->target->volume].name,
-                                 &campaign_id, &volume_id, err);
+        r = nm_store_find_volume(store, &nas, campaign->canonical_run,
+                                 plan->volumes[group->target->volume].name, &campaign_id,
+                                 &volume_id, err);
     if (!r && volume_id && !campaign->options.again) {
         memset(done, true, trials * sizeof(*done));
         r = nm_store_round(store, campaign_id, &round, err);
@@ -119,7 +119,6 @@ int nm_campaign_left(const struct nm_campaign *campaign, const struct nm_group *
             left -= done[pass];
     }
     free(done);
-    free(canonical);
     if (!r)
         *ret_left = left;
     return r;
@@ -136,11 +135,12 @@ int nm_campaign_new(const struct nm_plan *plan, const struct nm_campaign_options
         goto failed;
     if (campaign) {
         campaign->plan = plan;
+        campaign->canonical_run = nm_plan_canonical_run(plan);
         campaign->options = *options;
         campaign->targets = calloc(most ? most : 1, sizeof(*campaign->targets));
         campaign->groups = calloc(most * plan->n_workloads + 1, sizeof(*campaign->groups));
     }
-    if (!campaign || !campaign->targets || !campaign->groups) {
+    if (!campaign || !campaign->canonical_run || !campaign->targets || !campaign->groups) {
         r = nm_error_errno(err, -ENOMEM, "out of memory");
         goto failed;
     }
@@ -192,6 +192,7 @@ void nm_campaign_free(struct nm_campaign *campaign)
         nm_target_done(&campaign->targets[i]);
     if (campaign->evict)
         campaign->evict->ops->free(campaign->evict);
+    free(campaign->canonical_run);
     free(campaign->targets);
     free(campaign->groups);
     free(campaign);

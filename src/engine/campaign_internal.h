@@ -8,6 +8,7 @@
 
 struct nm_campaign {
     const struct nm_plan *plan;
+    char *canonical_run; /* of the plan: what makes it the same campaign */
     struct nm_campaign_options options;
     struct nm_target *targets;
     size_t n_targets;
