@@ -28,7 +28,7 @@ static int shade_of(const struct nm_grid *grid, size_t row, size_t column)
             best = fmax(best, other);
         }
     }
-    return nm_words_is_bonnie(grid->names->workload) && best > worst
+    return nm_cell_is_of(grid->names, "bonnie") && best > worst
                ? (int)lround(4 * (own - worst) / (best - worst))
                : -1;
 }

@@ -99,6 +99,9 @@ int nm_select_cells(struct nm_store *store, const struct nm_select *select,
                     struct nm_cells **ret_cells, struct nm_error *err) NM_MUST_CHECK;
 void nm_cells_free(struct nm_cells *cells);
 
+/* Is the cell one of this workload ("bonnie"), under its own name or as a profile of it? */
+bool nm_cell_is_of(const struct nm_cell *cell, const char *workload);
+
 /* Every metric that the successful trials of a cell have, each summarised as it asks for. */
 void nm_cell_metrics(const struct nm_cell *cell, struct nm_metrics *ret);
 

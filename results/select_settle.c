@@ -28,6 +28,15 @@ const char *nm_cell_status_name(enum nm_cell_status status)
     return (unsigned)status <= NM_CELL_ABORTED ? cell_status_names[status] : "?";
 }
 
+bool nm_cell_is_of(const struct nm_cell *cell, const char *workload)
+{
+    const char *of = nm_conditions_get(cell->conditions, "workload.of");
+    size_t length = strcspn(cell->workload, ":");
+
+    return of ? !strcmp(of, workload)
+              : strlen(workload) == length && !strncmp(cell->workload, workload, length);
+}
+
 #define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
 /* Cells with the same return 0; newer firmware and campaigns come first. */

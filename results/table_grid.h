@@ -100,8 +100,6 @@ const char *nm_words_device(const struct nm_table_doc *doc, const struct nm_grid
                             char out[NM_WORDS]);
 bool nm_words_same_device(const struct nm_table_doc *doc, const struct nm_grid *a,
                           const struct nm_grid *b);
-/* "bonnie", "bonnie:2GiB". */
-bool nm_words_is_bonnie(const char *workload);
 /* "Copying a large file (2 GB)" */
 const char *nm_words_title(const struct nm_table_doc *doc, const struct nm_grid *grid,
                            char out[NM_WORDS]);

@@ -124,7 +124,7 @@ static const char *status_text(const struct nm_table_doc *doc, const struct nm_c
     enum nm_cell_status status = cell ? cell->status : NM_CELL_MISSING;
     enum nm_reason reason = NM_REASON_NONE;
 
-    if (status == NM_CELL_TOO_SHORT && nm_words_is_bonnie(cell->workload)) {
+    if (status == NM_CELL_TOO_SHORT && nm_cell_is_of(cell, "bonnie")) {
         snprintf(out, NM_WORDS, "+++++"); /* as the original prints it */
         return out;
     }

@@ -214,14 +214,6 @@ static const char *copy_title(const struct nm_language *language, const char *gr
     return out;
 }
 
-bool nm_words_is_bonnie(const char *workload)
-{
-    static const char name[] = "bonnie";
-
-    return !strncmp(workload, name, sizeof(name) - 1) &&
-           (!workload[sizeof(name) - 1] || workload[sizeof(name) - 1] == ':');
-}
-
 /* Over a network the per-character phases move chunks: that is not what the original measures. */
 static bool is_bonnie_like(const struct nm_table_doc *doc, const struct nm_grid *grid)
 {
@@ -229,7 +221,7 @@ static bool is_bonnie_like(const struct nm_table_doc *doc, const struct nm_grid 
 
     for (size_t i = 0; doc->style->by == NM_TABLE_BY_PROTOCOL && i < grid->n_rows; i++)
         local &= !strcmp(grid->rows[i]->protocol, "local");
-    return nm_words_is_bonnie(grid->names->workload) && !grid->names->imported && !local;
+    return nm_cell_is_of(grid->names, "bonnie") && !grid->names->imported && !local;
 }
 
 const char *nm_words_title(const struct nm_table_doc *doc, const struct nm_grid *grid,
@@ -240,7 +232,9 @@ const char *nm_words_title(const struct nm_table_doc *doc, const struct nm_grid 
 
     if (!strncmp(workload, copy, sizeof(copy) - 1))
         return copy_title(doc->language, workload + sizeof(copy) - 1, out);
-    if (is_bonnie_like(doc, grid))
+    if (is_bonnie_like(doc, grid) && strncmp(workload, "bonnie", 6) != 0)
+        snprintf(out, NM_WORDS, "%s (bonnie-like)", workload);
+    else if (is_bonnie_like(doc, grid))
         snprintf(out, NM_WORDS, "bonnie-like%s", workload + strcspn(workload, ":"));
     else
         snprintf(out, NM_WORDS, "%s", workload);

@@ -45,6 +45,7 @@ const struct nm_condition_def nm_condition_table[] = {
     KEY("files_per_directory", "", 0, "files in one directory at most"),
     KEY("workload.options", "", 0, "options of the workload that are not the defaults"),
     KEY("workload.size", "B", 0, "amount of data, where the workload chooses it itself"),
+    INFO("workload.of", "", "workload that the profile is made of"),
     INFO("keep", "", "files stay on the target"),
     INFO("pause_ns", "ns", "pause between trials"),
     INFO("timeout_ns", "ns", "longest wait for one operation"),

@@ -302,7 +302,7 @@ static int check_required(const struct building *b, struct nm_error *err)
         const char *value = *(char *const *)((const char *)&b->plan->nas + option->offset);
 
         if (option->required && !value) {
-            nm_error_set(err, -EINVAL, NM_REASON_NONE, "[%s] lacks \"%s\", which %s", section->name,
+            nm_error_set(err, -EINVAL, NM_REASON_NONE, "[%s] lacks \"%s\" (%s)", section->name,
                          option->name, option->help);
             return nm_plan_text_locate(
                 b->text, nm_plan_text_find(b->text, section->name, NULL, option->name), err);

@@ -150,7 +150,7 @@ static int parse_profile(struct nm_plan *plan, const struct nm_plan_text *text,
         r = use_built_in(plan, heading->name, &profile, err);
     else if (!workload->key)
         r = nm_error_set(err, -EINVAL, NM_REASON_NONE,
-                         "[profile %.60s] lacks \"workload\", the workload it is made of",
+                         "[profile %.60s] lacks \"workload\" (the workload it is made of)",
                          heading->name);
     else if (nm_workload_find(heading->name))
         r = nm_error_set(err, -EINVAL, NM_REASON_NONE,

@@ -153,7 +153,7 @@ static int fill(const struct nm_chart_input *input, struct nm_chart *chart, stru
     int r = 0;
 
     for (size_t i = 0; input->store && i < input->cells->count && r == 0; i++)
-        if (!strncmp(input->cells->items[i].workload, "drive", 5))
+        if (nm_cell_is_of(&input->cells->items[i], "drive"))
             r = add_cell(input, chart, &doc, &input->cells->items[i], err);
     return r;
 }

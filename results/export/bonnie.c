@@ -40,11 +40,6 @@ struct line {
     const struct nm_trial *trials[PHASES];
 };
 
-static bool is_bonnie(const struct nm_cell *cell)
-{
-    return !strcmp(cell->workload, "bonnie") || !strncmp(cell->workload, "bonnie:", 7);
-}
-
 static bool same_line(const struct nm_cell *x, const struct nm_cell *y)
 {
     return x->campaign_id == y->campaign_id && x->round == y->round && x->imported == y->imported &&
@@ -249,9 +244,9 @@ static void write_line(const struct line *line, FILE *out)
 static bool is_first(const struct nm_cells *cells, size_t at)
 {
     for (size_t i = 0; i < at; i++)
-        if (is_bonnie(&cells->items[i]) && same_line(&cells->items[i], &cells->items[at]))
+        if (nm_cell_is_of(&cells->items[i], "bonnie") && same_line(&cells->items[i], &cells->items[at]))
             return false;
-    return is_bonnie(&cells->items[at]);
+    return nm_cell_is_of(&cells->items[at], "bonnie");
 }
 
 static uint32_t last_pass(const struct nm_cells *cells, const struct nm_cell *like)

@@ -75,11 +75,6 @@ static void write_run(const struct nm_cell *cell, const struct nm_trial *trial, 
     write_time(trial, "sys_s", "sys", out);
 }
 
-static bool is_dd(const struct nm_cell *cell)
-{
-    return !strcmp(cell->workload, "dd") || !strncmp(cell->workload, "dd:", 3);
-}
-
 static int write_dd(struct nm_store *store, const struct nm_cells *cells, FILE *out,
                     struct nm_error *err)
 {
@@ -87,7 +82,7 @@ static int write_dd(struct nm_store *store, const struct nm_cells *cells, FILE *
 
     (void)store;
     for (size_t i = 0; i < cells->count; i++)
-        for (size_t k = 0; is_dd(&cells->items[i]) && k < cells->items[i].n_trials; k++) {
+        for (size_t k = 0; nm_cell_is_of(&cells->items[i], "dd") && k < cells->items[i].n_trials; k++) {
             const struct nm_trial *trial = &cells->items[i].trials[k];
 
             if (trial->status != NM_STATUS_OK || !trial->duration_ns || !trial->bytes)

@@ -49,12 +49,15 @@ static void plan_conditions(const struct nm_plan *plan, const struct nm_workload
     }
 }
 
-/* Options of the workload, as text where it fits, else by hash: what matters is whether two are
- * equal. */
+/* What a profile is made of, and options, as text where it fits, else by hash: what matters is
+ * whether two are equal. */
 static void workload_conditions(const struct nm_plan_workload *workload, struct nm_conditions *set)
 {
+    const char *of = workload->workload->ops->name;
     size_t length = strlen(workload->settings);
 
+    if (strncmp(workload->key, of, strcspn(workload->key, ":")) != 0)
+        nm_conditions_set(set, "workload.of", "%s", of);
     if (length && length < sizeof(set->items[0].value))
         nm_conditions_set(set, "workload.options", "%s", workload->settings);
     else if (length)

@@ -116,6 +116,17 @@ class Protocols(harness.LabTestCase):
         self.assertIn("+++++", table)
         self.check_export()
 
+    def test_a_profile_of_bonnie_is_a_bonnie(self):
+        """Its name is the user's; it is printed and exported as what it is made of."""
+        plan = self.scratch / "p.ini"
+        plan.write_text("[nas]\nname = n\nfirmware = 1\n[profile quick]\nworkload = bonnie\n"
+                        "size = 8MiB\nfiles = 0\nper_char = 0\n[volume v]\nlocal = local:"
+                        f"{self.scratch / 'quick'}\n[run]\nworkloads = quick\ntrials = 1\n")
+        (self.scratch / "quick").mkdir()
+        self.assertIn("+++++", self.nasmark("run", plan, "--quiet").out)
+        lines = self.nasmark("export", "--format", "bonnie").out.splitlines()
+        self.assertEqual([line.count(",") for line in lines], [49])
+
     def conditions(self, phase, name):
         """{protocol: value} of every stored trial of a phase."""
         values = {}
