@@ -244,7 +244,8 @@ static void write_line(const struct line *line, FILE *out)
 static bool is_first(const struct nm_cells *cells, size_t at)
 {
     for (size_t i = 0; i < at; i++)
-        if (nm_cell_is_of(&cells->items[i], "bonnie") && same_line(&cells->items[i], &cells->items[at]))
+        if (nm_cell_is_of(&cells->items[i], "bonnie") &&
+            same_line(&cells->items[i], &cells->items[at]))
             return false;
     return nm_cell_is_of(&cells->items[at], "bonnie");
 }

@@ -82,7 +82,8 @@ static int write_dd(struct nm_store *store, const struct nm_cells *cells, FILE *
 
     (void)store;
     for (size_t i = 0; i < cells->count; i++)
-        for (size_t k = 0; nm_cell_is_of(&cells->items[i], "dd") && k < cells->items[i].n_trials; k++) {
+        for (size_t k = 0; nm_cell_is_of(&cells->items[i], "dd") && k < cells->items[i].n_trials;
+             k++) {
             const struct nm_trial *trial = &cells->items[i].trials[k];
 
             if (trial->status != NM_STATUS_OK || !trial->duration_ns || !trial->bytes)
