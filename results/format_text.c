@@ -63,70 +63,118 @@ static void read_field(const struct nm_table_doc *doc, const struct nm_grid *gri
              *marks ? " (" : "", marks, *marks ? ")" : "");
 }
 
-struct widths {
-    size_t label, value[NM_PHASES_MAX], tail[NM_PHASES_MAX];
+/* A table as it stands on the screen. One that is wider than a screen and has fewer rows than
+ * columns is turned: a line per phase, a column per volume. */
+#define SCREEN 100
+
+struct layout {
+    const struct nm_table_doc *doc;
+    const struct nm_grid *grid;
+    bool turned;
+    size_t n_lines, n_columns;
+    size_t label, value[NM_PHASES_MAX], tail[NM_PHASES_MAX]; /* display widths */
 };
 
-static void measure(const struct nm_table_doc *doc, const struct nm_grid *grid, size_t n_fields,
-                    struct widths *widths)
+static const char *line_name(const struct layout *layout, size_t line, char out[NM_WORDS])
 {
-    char label[NM_WORDS];
-    struct field field;
-
-    memset(widths, 0, sizeof(*widths));
-    if (grid->by_step)
-        widths->label = nm_escape_width(nm_words_rows(doc, grid));
-    for (size_t row = 0; row < grid->n_rows; row++) {
-        widths->label = widen(widths->label, nm_words_row(doc, grid, row, label));
-        for (size_t k = 0; k < n_fields; k++) {
-            read_field(doc, grid, row, k, &field);
-            widths->value[k] = widen(widths->value[k], field.value);
-            widths->tail[k] = widen(widths->tail[k], field.tail);
-        }
-    }
-    for (size_t k = 0; k < n_fields; k++)
-        widths->value[k] = widen(widths->value[k], nm_field_title(doc, grid, k, label));
+    return layout->turned ? nm_field_title(layout->doc, layout->grid, line, out)
+                          : nm_words_row(layout->doc, layout->grid, line, out);
 }
 
-static void write_head(const struct nm_table_doc *doc, const struct nm_grid *grid, size_t n_fields,
-                       const struct widths *widths, FILE *out)
+static const char *column_name(const struct layout *layout, size_t column, char out[NM_WORDS])
+{
+    return layout->turned ? nm_words_row(layout->doc, layout->grid, column, out)
+                          : nm_field_title(layout->doc, layout->grid, column, out);
+}
+
+static void read_at(const struct layout *layout, size_t line, size_t column, struct field *ret)
+{
+    read_field(layout->doc, layout->grid, layout->turned ? column : line,
+               layout->turned ? line : column, ret);
+}
+
+/* Returns the width of a line. */
+static size_t measure(struct layout *layout)
+{
+    char name[NM_WORDS];
+    struct field field;
+    size_t width;
+
+    layout->label =
+        layout->grid->by_step ? nm_escape_width(nm_words_rows(layout->doc, layout->grid)) : 0;
+    for (size_t k = 0; k < layout->n_columns; k++) {
+        layout->value[k] = nm_escape_width(column_name(layout, k, name));
+        layout->tail[k] = 0;
+    }
+    for (size_t line = 0; line < layout->n_lines; line++) {
+        layout->label = widen(layout->label, line_name(layout, line, name));
+        for (size_t k = 0; k < layout->n_columns; k++) {
+            read_at(layout, line, k, &field);
+            layout->value[k] = widen(layout->value[k], field.value);
+            layout->tail[k] = widen(layout->tail[k], field.tail);
+        }
+    }
+    width = layout->label;
+    for (size_t k = 0; k < layout->n_columns; k++)
+        width += 2 + layout->value[k] + layout->tail[k];
+    return width;
+}
+
+static void lay_out(const struct nm_table_doc *doc, const struct nm_grid *grid,
+                    struct layout *layout)
+{
+    layout->doc = doc;
+    layout->grid = grid;
+    layout->turned = false;
+    layout->n_lines = grid->n_rows;
+    layout->n_columns = grid->n_fields < NM_PHASES_MAX ? grid->n_fields : NM_PHASES_MAX;
+    if (measure(layout) <= SCREEN || grid->by_step || grid->n_rows >= layout->n_columns)
+        return;
+    layout->turned = true;
+    layout->n_lines = layout->n_columns;
+    layout->n_columns = grid->n_rows;
+    measure(layout);
+}
+
+static void write_head(const struct layout *layout, FILE *out)
 {
     char text[NM_WORDS] = "";
 
-    if (grid->by_step) /* what all steps have in common */
-        snprintf(text, sizeof(text), "%s", nm_words_rows(doc, grid));
+    if (layout->grid->by_step) /* what all steps have in common */
+        snprintf(text, sizeof(text), "%s", nm_words_rows(layout->doc, layout->grid));
     nm_escape_plain(out, text);
-    pad(out, lack(text, widths->label));
-    for (size_t k = 0; k < n_fields; k++) {
-        nm_field_title(doc, grid, k, text);
-        pad(out, 2 + lack(text, widths->value[k]));
-        nm_escape_plain(out, text);
-        if (k + 1 < n_fields)
-            pad(out, widths->tail[k]);
+    pad(out, lack(text, layout->label));
+    for (size_t k = 0; k < layout->n_columns; k++) {
+        const char *name = column_name(layout, k, text);
+
+        pad(out, 2 + lack(name, layout->value[k]));
+        nm_escape_plain(out, name);
+        if (k + 1 < layout->n_columns)
+            pad(out, layout->tail[k]);
     }
     putc('\n', out);
 }
 
-static void write_row(const struct nm_table_doc *doc, const struct nm_grid *grid, size_t row,
-                      size_t n_fields, const struct widths *widths, FILE *out)
+static void write_table_line(const struct layout *layout, size_t line, FILE *out)
 {
+    bool color = layout->doc->style->color;
     size_t blanks; /* before the next text: none at the end of a line */
-    char label[NM_WORDS];
+    char text[NM_WORDS];
+    const char *name = line_name(layout, line, text);
     struct field field;
 
-    nm_words_row(doc, grid, row, label);
-    nm_escape_plain(out, label);
-    blanks = lack(label, widths->label);
-    for (size_t k = 0; k < n_fields; k++) {
-        read_field(doc, grid, row, k, &field);
-        blanks += 2 + lack(field.value, widths->value[k]);
+    nm_escape_plain(out, name);
+    blanks = lack(name, layout->label);
+    for (size_t k = 0; k < layout->n_columns; k++) {
+        read_at(layout, line, k, &field);
+        blanks += 2 + lack(field.value, layout->value[k]);
         if (*field.value) {
             pad(out, blanks);
             blanks = 0;
         }
-        fprintf(out, "%s%s%s%s", doc->style->color && field.best ? BOLD : "", field.value,
-                doc->style->color && field.best ? PLAIN : "", field.tail);
-        blanks += lack(field.tail, widths->tail[k]);
+        fprintf(out, "%s%s%s%s", color && field.best ? BOLD : "", field.value,
+                color && field.best ? PLAIN : "", field.tail);
+        blanks += lack(field.tail, layout->tail[k]);
     }
     putc('\n', out);
 }
@@ -162,8 +210,7 @@ static int write_text(const struct nm_table_doc *doc, FILE *out, struct nm_error
     (void)err;
     for (size_t i = 0; i < doc->grids->count; i++) {
         const struct nm_grid *grid = &doc->grids->items[i];
-        size_t n_fields = grid->n_fields < NM_PHASES_MAX ? grid->n_fields : NM_PHASES_MAX;
-        struct widths widths;
+        struct layout layout;
 
         if (!i || !nm_words_same_device(doc, grid - 1, grid)) {
             write_line(out, i ? "\n" : "", nm_words_device(doc, grid, text), "");
@@ -173,10 +220,10 @@ static int write_text(const struct nm_table_doc *doc, FILE *out, struct nm_error
         write_line(out, "", nm_words_subtitle(doc, grid, text), "");
         if (grid->variant)
             write_line(out, "", grid->variant, "");
-        measure(doc, grid, n_fields, &widths);
-        write_head(doc, grid, n_fields, &widths, out);
-        for (size_t row = 0; row < grid->n_rows; row++)
-            write_row(doc, grid, row, n_fields, &widths, out);
+        lay_out(doc, grid, &layout);
+        write_head(&layout, out);
+        for (size_t line = 0; line < layout.n_lines; line++)
+            write_table_line(&layout, line, out);
         write_notes(doc, grid, out);
     }
     return 0;
