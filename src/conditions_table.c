@@ -35,7 +35,6 @@ const struct nm_condition_def nm_condition_table[] = {
     KEY("buffered", "", NM_FACTOR_PROTOCOL, "through the client's page cache on purpose"),
     KEY("depth", "", 0, "requests in flight per stream"),
     KEY("streams", "", 0, "files or blocks moved at the same time"),
-    KEY("clients", "", 0, "machines that loaded the target together"),
     KEY("block_bytes", "B", NM_FACTOR_PROTOCOL, "size of one request"),
     KEY("order", "", 0, "passes or grouped: whether the trials of a cell lie far apart"),
     KEY("evict_bytes", "B", 0, "read between phases to push data out of the NAS cache"),
@@ -49,7 +48,6 @@ const struct nm_condition_def nm_condition_table[] = {
     INFO("keep", "", "files stay on the target"),
     INFO("pause_ns", "ns", "pause between trials"),
     INFO("timeout_ns", "ns", "longest wait for one operation"),
-    KEY("prefill", "", NM_FACTOR_PROTOCOL, "the blocks read had been written before"),
 
     /* the client */
     KEY("client.cpu", "", NM_FACTOR_CLIENT, "processor model"),
@@ -153,9 +151,6 @@ const struct nm_condition_def nm_condition_table[] = {
     KEY("io_engine", "", NM_FACTOR_PROTOCOL, "how requests are issued"),
 
     /* http */
-    KEY("http.version", "", NM_FACTOR_PROTOCOL, "protocol version"),
-    KEY("http.tls", "", NM_FACTOR_PROTOCOL, "TLS version and cipher"),
-    KEY("http.connections", "", NM_FACTOR_PROTOCOL, "connections per stream"),
     IMPLIED("http.server", "", THE_TARGET, "server string"),
 
     /* the harness measuring itself */

@@ -26,12 +26,6 @@ static const struct nm_option options[] = {
      .min = 1,
      .max = NM_ISCSI_SESSIONS_MAX,
      .help = "iSCSI sessions (TCP connections) per stream; requests are spread over them"},
-    {.name = "prefill",
-     .type = NM_OPTION_BOOL,
-     .offset = offsetof(struct nm_iscsi_options, prefill),
-     .preset = "yes",
-     .help = "write the area once before reading it; never-written blocks of a thin LUN read "
-             "faster than any disk"},
     {.name = "initiator",
      .type = NM_OPTION_STRING,
      .offset = offsetof(struct nm_iscsi_options, initiator),
@@ -145,7 +139,6 @@ static int describe(struct nm_session *base, struct nm_target_info *info,
                                     .block_bytes = session->capacity.block_bytes,
                                     .physical_bytes = session->capacity.physical_bytes,
                                     .offset_bytes = session->capacity.offset_bytes,
-                                    .max_transfer_bytes = session->limit_bytes,
                                     .writable = !session->write_protected};
     /* Cut on purpose; no LUN is known whose name and serial differ only behind byte 90. */
     snprintf(info->identity, sizeof(info->identity), "%.90s%s%.60s",

@@ -9,7 +9,6 @@
 struct nm_iscsi_options {
     char *allow_destroy; /* words IQN/LUN */
     uint32_t sessions;
-    bool prefill;    /* read by workloads */
     char *initiator; /* NULL = made from the host name */
 };
 

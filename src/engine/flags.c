@@ -75,7 +75,8 @@ static const struct {
     [FLAG_UNSTABLE] = {"unstable", NM_N("the rate varied strongly within the trial")},
     [FLAG_SYSTEM_DISK] = {"system-disk", NM_N("the target is on the same device as /")},
     [FLAG_SHARED_LOAD] = {"shared-load", NM_N("another run was active on the target")},
-    [FLAG_NOT_PREFILLED] = {"not-prefilled", NM_N("blocks were read that nobody wrote before")},
+    [FLAG_NOT_PREFILLED] = {"not-prefilled", NM_N("a thin LUN was read as it was found: blocks "
+                                                  "that were never written come from no disk")},
 };
 
 const char *nm_flag_legend(const char *word)
@@ -205,7 +206,8 @@ void nm_flags_judge(const struct nm_flag_input *input, char *out, size_t size)
     on[FLAG_COMPRESSIBLE] = input->bytes && data && strcmp(data, "random") != 0;
     on[FLAG_SYSTEM_DISK] = has(input->conditions, "local.system_disk", "yes");
     on[FLAG_SHARED_LOAD] = has(input->conditions, "server.load", "shared");
-    on[FLAG_NOT_PREFILLED] = !input->writes && has(input->conditions, "prefill", "no");
+    on[FLAG_NOT_PREFILLED] = !input->writes && input->found_blocks &&
+                             has(input->conditions, "iscsi.provisioning", "thin");
     judge_course(input, on);
     *out = '\0';
     for (int i = 0; i < FLAGS; i++)

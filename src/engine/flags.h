@@ -20,6 +20,7 @@ struct nm_flag_input {
     uint64_t working_set_bytes; /* of the group on the target */
     uint64_t nas_ram_bytes;     /* 0 = unknown */
     bool writes, no_flush;      /* the phase writes; the protocol library cannot flush */
+    bool found_blocks;          /* reads a device as it was found, nothing was written first */
     bool network;               /* not local, not simulated */
     double repeat_speedup;      /* nm_flags_repeat_speedup(), 0 = unknown */
     double request_bytes;       /* mean of the READ or WRITE operations */

@@ -196,6 +196,7 @@ static struct nm_flag_input flag_input(const struct nm_run *run, const struct nm
     enum nm_protocol protocol = group->target->protocol;
     const char *flush = nm_conditions_get(conditions, "flush");
     const struct nm_outcome *outcome = result->outcome;
+    uint64_t space_bytes = workload->ops->size(workload, context, phase).space_bytes;
 
     return (struct nm_flag_input){
         .bytes = outcome->bytes,
@@ -204,10 +205,10 @@ static struct nm_flag_input flag_input(const struct nm_run *run, const struct nm
         .bins_bytes = outcome->bins_bytes,
         .n_bins = outcome->n_bins,
         .bin_ns = NM_BIN_NS,
-        .working_set_bytes =
-            workload->ops->size(workload, context, phase).space_bytes + run->plan->run.evict_bytes,
+        .working_set_bytes = space_bytes + run->plan->run.evict_bytes,
         .nas_ram_bytes = run->plan->nas.ram_bytes,
         .writes = writes,
+        .found_blocks = context->on_blocks && !space_bytes,
         .no_flush = flush && !strcmp(flush, "ack"),
         .network = protocol != NM_PROTOCOL_LOCAL && protocol != NM_PROTOCOL_NULL,
         .repeat_speedup = nm_flags_repeat_speedup(&outcome->metrics),

@@ -114,6 +114,22 @@ static void test_flags_of_reading_the_same_again(void **state)
     assert_string_equal(flags_of(&input), "");
 }
 
+static void test_flags_of_a_thin_lun_as_it_was_found(void **state)
+{
+    struct nm_flag_input input = trial(100, 10);
+
+    (void)state;
+    input.found_blocks = true;
+    nm_conditions_set(&conditions, "iscsi.provisioning", "full");
+    assert_string_equal(flags_of(&input), "");
+    nm_conditions_set(&conditions, "iscsi.provisioning", "thin");
+    assert_string_equal(flags_of(&input), "not-prefilled");
+    input.writes = true;
+    assert_string_equal(flags_of(&input), "");
+    input.writes = input.found_blocks = false;
+    assert_string_equal(flags_of(&input), "");
+}
+
 static void test_flags_of_one_slow_direction(void **state)
 {
     struct nm_flag_input input = trial(100, 10);
@@ -237,6 +253,7 @@ int main(void)
         cmocka_unit_test(test_flags_of_a_busy_client_and_a_short_trial),
         cmocka_unit_test(test_flags_of_memory_of_the_nas),
         cmocka_unit_test(test_flags_of_reading_the_same_again),
+        cmocka_unit_test(test_flags_of_a_thin_lun_as_it_was_found),
         cmocka_unit_test(test_flags_of_one_slow_direction),
         cmocka_unit_test(test_flags_course_finds_the_knee),
         cmocka_unit_test(test_flags_have_legends),
