@@ -139,11 +139,10 @@ enum nm_trait {
 struct nm_target_info {
     uint64_t total_bytes, free_bytes; /* UINT64_MAX = unknown */
     uint32_t block_bytes;             /* smallest unit of a raw READ or WRITE; 1 for files */
-    uint32_t max_transfer_bytes; /* largest single request that makes sense, 0 = no limit known */
-    uint32_t physical_bytes;     /* raw devices: of the medium, and how far its first block lies */
-    uint32_t offset_bytes;       /* from the first byte; 0, 0 = not told */
-    bool writable;               /* as far as it can be told without writing */
-    char identity[160]; /* what is behind the target: share + server id, fsid, NAA, st_dev */
+    uint32_t physical_bytes; /* raw devices: of the medium, and how far its first block lies */
+    uint32_t offset_bytes;   /* from the first byte; 0, 0 = not told */
+    bool writable;           /* as far as it can be told without writing */
+    char identity[160];      /* what is behind the target: share + server id, fsid, NAA, st_dev */
 };
 
 struct nm_backend_ops {

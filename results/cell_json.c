@@ -59,7 +59,7 @@ json_t *nm_conditions_json(const struct nm_conditions *conditions)
     return json;
 }
 
-json_t *nm_trial_json(const struct nm_trial *trial)
+static json_t *trial_json(const struct nm_trial *trial)
 {
     bool took_place = trial->status != NM_STATUS_NA && trial->status != NM_STATUS_UNSUPPORTED &&
                       trial->status != NM_STATUS_MISSING;
@@ -98,7 +98,7 @@ json_t *nm_cell_json(const struct nm_cell *cell)
         cell = &never;
     nm_cell_metrics(cell, &metrics);
     for (size_t i = 0; trials && i < cell->n_trials; i++)
-        json_array_append_new(trials, nm_trial_json(&cell->trials[i]));
+        json_array_append_new(trials, trial_json(&cell->trials[i]));
     return json_pack("{s:s, s:o, s:o, s:o, s:i, s:i, s:o, s:o, s:o, s:o}", "status",
                      nm_cell_status_name(cell->status), "bytes_per_s", real(cell->bytes_per_s),
                      "min", real(cell->min_bytes_per_s), "max", real(cell->max_bytes_per_s), "n",

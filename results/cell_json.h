@@ -11,7 +11,6 @@
 /* A new reference; NULL when out of memory. cell NULL = was never run. Numbers that are not there
  * are null. */
 json_t *nm_cell_json(const struct nm_cell *cell);
-json_t *nm_trial_json(const struct nm_trial *trial);
 json_t *nm_metrics_json(const struct nm_metrics *metrics);
 json_t *nm_flags_json(const char *flags);
 json_t *nm_conditions_json(const struct nm_conditions *conditions);

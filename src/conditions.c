@@ -67,14 +67,6 @@ const struct nm_condition_def *nm_condition_find(const char *name)
     return NULL;
 }
 
-const char *nm_conditions_undeclared(const struct nm_conditions *set)
-{
-    for (uint32_t i = 0; i < set->count; i++)
-        if (!nm_condition_find(set->items[i].name))
-            return set->items[i].name;
-    return NULL;
-}
-
 static int compare_names(const void *a, const void *b)
 {
     return strcmp((*(const struct nm_condition *const *)a)->name,

@@ -62,10 +62,6 @@ extern const struct nm_condition_def nm_condition_table[];
 extern const size_t nm_condition_table_length;
 const struct nm_condition_def *nm_condition_find(const char *name); /* NULL = not declared */
 
-/* The first name of the set that the table does not declare, NULL when there is none; for the tests
- * of backends. */
-const char *nm_conditions_undeclared(const struct nm_conditions *set);
-
 /* Canonical text of the key conditions ("name=value\n" sorted by name), the input of the comparison
  * hash. Heap; NULL when out of memory. */
 char *nm_conditions_key_text(const struct nm_conditions *set);

@@ -27,7 +27,6 @@ struct nm_progress {
     const struct nm_group *group;
     const char *volume;
     uint32_t pass;
-    uint64_t phase_bytes; /* expected of the running phase, 0 = unknown */
     size_t phase;
     struct nm_progress_recent recent;
 };

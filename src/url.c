@@ -44,46 +44,6 @@ void nm_url_free(struct nm_url *url)
     free(url);
 }
 
-/* A copy of text, NULL stays NULL; clears *ok when out of memory. */
-static char *copy_text(const char *text, bool *ok)
-{
-    char *copy = text ? strdup(text) : NULL;
-
-    if (text && !copy)
-        *ok = false;
-    return copy;
-}
-
-struct nm_url *nm_url_copy(const struct nm_url *url)
-{
-    struct nm_url *copy = calloc(1, sizeof(*copy));
-    bool ok = true;
-
-    if (!copy)
-        return NULL;
-    copy->protocol = url->protocol;
-    copy->tls = url->tls;
-    copy->port = url->port;
-    copy->lun = url->lun;
-    copy->domain = copy_text(url->domain, &ok);
-    copy->user = copy_text(url->user, &ok);
-    copy->host = copy_text(url->host, &ok);
-    copy->share = copy_text(url->share, &ok);
-    copy->path = copy_text(url->path, &ok);
-    copy->args = calloc(url->n_args + 1, sizeof(*copy->args));
-    ok = ok && copy->args;
-    for (size_t i = 0; ok && i < url->n_args; i++) {
-        copy->args[i].name = copy_text(url->args[i].name, &ok);
-        copy->args[i].value = copy_text(url->args[i].value, &ok);
-        copy->n_args++;
-    }
-    if (!ok) {
-        nm_url_free(copy);
-        return NULL;
-    }
-    return copy;
-}
-
 /* Percent-encodes everything but unreserved characters and those in `plain`. */
 static void put_encoded(FILE *out, const char *text, const char *plain)
 {

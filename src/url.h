@@ -57,7 +57,6 @@ struct nm_url {
 int nm_url_parse(const char *text, struct nm_url **ret_url, char **ret_password,
                  struct nm_error *err) NM_MUST_CHECK;
 void nm_url_free(struct nm_url *url);
-struct nm_url *nm_url_copy(const struct nm_url *url); /* NULL when out of memory */
 
 /* Canonical text without any secret; parses back to an equal URL. Heap; NULL when out of memory. */
 char *nm_url_format(const struct nm_url *url);

@@ -99,7 +99,6 @@ struct nm_workload_context {
     uint32_t block_bytes;      /* already resolved ("auto" is gone) */
     bool flush_each_file;      /* flush = file */
     bool verify_full;          /* verify = full: engine regenerates and compares each READ */
-    bool verify_size;          /* verify = size or full: sizes are checked after the clock */
     bool on_blocks;            /* the target is a raw device, not files */
     uint64_t capacity_bytes;   /* raw device: size; files: free space; UINT64_MAX unknown */
     uint32_t unit_bytes;       /* raw device: logical block; 1 for files */

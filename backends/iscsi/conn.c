@@ -32,7 +32,8 @@ struct answer {
     char text[160]; /* of a failed login */
 };
 
-int nm_iscsi_conn_wait(struct nm_iscsi_conn *conn, const bool *done, uint64_t deadline_ns)
+/* Waits until *done or deadline_ns; 0, -ETIMEDOUT or -ECONNRESET. */
+static int wait_for(struct nm_iscsi_conn *conn, const bool *done, uint64_t deadline_ns)
 {
     while (!*done && !conn->lost) {
         struct pollfd p = {.fd = iscsi_get_fd(conn->context)};
@@ -167,7 +168,7 @@ static int login(struct nm_iscsi_conn *conn, bool discovery, struct answer *ret,
         r = errno ? -errno : -EIO;
         goto failed;
     }
-    r = nm_iscsi_conn_wait(conn, &connected.done, deadline_ns);
+    r = wait_for(conn, &connected.done, deadline_ns);
     if (r < 0 || connected.status != SCSI_STATUS_GOOD) {
         int code = (int)number_in_parentheses(connected.text); /* "socket error %s(errno)" */
 
@@ -180,7 +181,7 @@ static int login(struct nm_iscsi_conn *conn, bool discovery, struct answer *ret,
     iscsi_set_log_level(conn->context, 6);
     r = iscsi_login_async(conn->context, on_answer, logged_in) < 0
             ? -EIO
-            : nm_iscsi_conn_wait(conn, &logged_in->done, deadline_ns);
+            : wait_for(conn, &logged_in->done, deadline_ns);
     iscsi_set_log_level(conn->context, 0);
     negotiating = NULL;
     if (r < 0)
@@ -345,7 +346,7 @@ void nm_iscsi_conn_close(struct nm_iscsi_conn *conn, bool orderly)
             conn->session->timeout_ns < LOGOUT_NS ? conn->session->timeout_ns : LOGOUT_NS;
 
         /* Whether the target said good-bye or not, the session ends here. */
-        if (nm_iscsi_conn_wait(conn, &answer.done, nm_clock_now_ns() + wait_ns) < 0)
+        if (wait_for(conn, &answer.done, nm_clock_now_ns() + wait_ns) < 0)
             conn->lost = true;
     }
     destroy(conn);
@@ -384,8 +385,7 @@ void nm_iscsi_discover(struct nm_iscsi_session *session, char *out, size_t size)
     if (open_portal(session, &conn, true, NULL) < 0)
         return;
     if (iscsi_discovery_async(conn.context, on_targets, &targets) >= 0 &&
-        nm_iscsi_conn_wait(&conn, &targets.answer.done, nm_clock_now_ns() + session->timeout_ns) <
-            0)
+        wait_for(&conn, &targets.answer.done, nm_clock_now_ns() + session->timeout_ns) < 0)
         conn.lost = true;
     nm_iscsi_conn_close(&conn, targets.answer.done);
     near =
@@ -438,7 +438,7 @@ int nm_iscsi_conn_command(struct nm_iscsi_conn *conn, struct scsi_task *(*make)(
             return nm_error_set(err, -ECONNRESET, NM_REASON_CONNECTION_LOST,
                                 "%s: the connection to the target was lost", where);
         }
-        r = nm_iscsi_conn_wait(conn, &answer.done, deadline_ns);
+        r = wait_for(conn, &answer.done, deadline_ns);
         if (r < 0) { /* destroy() ends the command before the answer goes out of scope */
             destroy(conn);
             scsi_free_scsi_task(task);

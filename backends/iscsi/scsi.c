@@ -134,10 +134,8 @@ int nm_scsi_parse_capacity16(const uint8_t *data, size_t length, struct nm_scsi_
         return -EBADMSG;
     capacity.blocks = be64(data) + 1;
     capacity.block_bytes = be32(data + 8);
-    if (length >= 15) {
+    if (length >= 15)
         capacity.thin = data[14] & 0x80;
-        capacity.reads_zero = data[14] & 0x40;
-    }
     if (length >= 16 && capacity.block_bytes <= 1u << 16) { /* 2^15 blocks of it still fit */
         capacity.physical_bytes = capacity.block_bytes << (data[13] & 0x0f);
         capacity.offset_bytes =
@@ -182,7 +180,6 @@ int nm_scsi_parse_inquiry(const uint8_t *data, size_t length, struct nm_scsi_inq
 {
     if (length < 36)
         return -EBADMSG;
-    ret->qualifier = data[0] >> 5;
     ret->type = data[0] & 0x1f;
     copy_text(data + 8, 8, ret->vendor, sizeof(ret->vendor));
     copy_text(data + 16, 16, ret->product, sizeof(ret->product));

@@ -38,7 +38,6 @@ struct nm_scsi_capacity {
     uint32_t physical_bytes, offset_bytes; /* of the medium; first block that begins there; 0 = not
                                               told */
     bool thin;                             /* logical block provisioning management is enabled */
-    bool reads_zero;                       /* deallocated blocks read as zero */
 };
 
 /* READ CAPACITY(16) and (10). -EBADMSG when the answer is too short or makes no sense. */
@@ -46,7 +45,7 @@ int nm_scsi_parse_capacity16(const uint8_t *data, size_t length, struct nm_scsi_
 int nm_scsi_parse_capacity10(const uint8_t *data, size_t length, struct nm_scsi_capacity *ret);
 
 struct nm_scsi_inquiry {
-    unsigned qualifier, type; /* 0, 0 = a disk that is there */
+    unsigned type; /* of device; 0 = a disk */
     char vendor[9], product[17], revision[5];
 };
 

@@ -112,10 +112,6 @@ int nm_iscsi_conn_command(struct nm_iscsi_conn *conn, struct scsi_task *(*make)(
                           const void *arguments, void *data, size_t *length, const char *what,
                           struct nm_error *err) NM_MUST_CHECK;
 
-/* Waits until *done or deadline_ns; 0, -ETIMEDOUT or -ECONNRESET. */
-int nm_iscsi_conn_wait(struct nm_iscsi_conn *conn, const bool *done,
-                       uint64_t deadline_ns) NM_MUST_CHECK;
-
 /* "none", "one-way" or "mutual": what the login offers. */
 const char *nm_iscsi_chap(const struct nm_iscsi_session *session);
 

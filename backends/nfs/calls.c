@@ -136,7 +136,7 @@ static void resend_delayed(struct nm_nfs_session *s, uint64_t now_ns)
 
 /* -------- death */
 
-void nm_nfs_session_die(struct nm_nfs_session *s, const struct nm_error *why)
+static void session_die(struct nm_nfs_session *s, const struct nm_error *why)
 {
     if (s->dead)
         return;
@@ -174,7 +174,7 @@ static void die_of_timeout(struct nm_nfs_session *s, const char *what)
                  "it needs longer: raise run.timeout",
                  s->peer.name, what, (double)s->how.timeout_ns / 1e9);
     nm_error_raw(&why, "no answer");
-    nm_nfs_session_die(s, &why);
+    session_die(s, &why);
 }
 
 static void die_of_break(struct nm_nfs_session *s, const struct nm_nfs_link *link)
@@ -185,7 +185,7 @@ static void die_of_break(struct nm_nfs_session *s, const struct nm_nfs_link *lin
     nm_error_set(&why, -ECONNRESET, NM_REASON_CONNECTION_LOST,
                  "nfs: the connection to %s broke: the server died or closed it", s->peer.name);
     nm_error_raw(&why, "%.47s", text ? text : "");
-    nm_nfs_session_die(s, &why);
+    session_die(s, &why);
 }
 
 /* The oldest operation has the earliest deadline. One that only waits to be sent again fails alone;
@@ -316,7 +316,7 @@ void nm_nfs_session_revive(struct nm_nfs_session *s)
             continue;
         nm_nfs_link_close(&s->links[i]);
         if (nm_nfs_link_open(&s->links[i], &s->peer, s->port, now_ns + s->how.timeout_ns, &err) < 0)
-            nm_nfs_session_die(s, &err);
+            session_die(s, &err);
         s->reconnects++;
     }
 }

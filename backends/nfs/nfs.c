@@ -148,7 +148,6 @@ static int nfs_describe(struct nm_session *session, struct nm_target_info *info,
         .total_bytes = told ? calls[0].limits.total_bytes : UINT64_MAX,
         .free_bytes = told ? calls[0].limits.avail_bytes : UINT64_MAX,
         .block_bytes = 1,
-        .max_transfer_bytes = s->read_bytes > s->write_bytes ? s->read_bytes : s->write_bytes,
         .writable = calls[1].access != 0,
     };
     snprintf(info->identity, sizeof(info->identity), "fsid=%08x fileid=%llx", folded_fsid(s),

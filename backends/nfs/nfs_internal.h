@@ -341,7 +341,6 @@ bool nm_nfs_call_arrived(struct nm_nfs_call *call, int rpc_status, void *data);
 /* One turn: sends, waits at most until wake_ns, runs the steps of what has arrived. */
 void nm_nfs_calls_turn(struct nm_nfs_session *s, uint64_t wake_ns);
 void nm_nfs_calls_kick(struct nm_nfs_session *s);
-void nm_nfs_session_die(struct nm_nfs_session *s, const struct nm_error *why);
 /* Before the first operation after a pause: reopens connections that the server has closed. */
 void nm_nfs_session_revive(struct nm_nfs_session *s);
 

@@ -381,7 +381,6 @@ static int smb_describe(struct nm_session *base, struct nm_target_info *ret_info
         .total_bytes = info.total_bytes,
         .free_bytes = info.free_bytes,
         .block_bytes = 1,
-        .max_transfer_bytes = session->server.dialect == NM_SMB_NT1 ? 0 : largest_request(session),
         .writable = !info.read_only,
     };
     if (session->server.dialect == NM_SMB_NT1) /* neither a GUID nor a file number to rely on */

@@ -51,8 +51,9 @@ const char *nm_figure_number(double value, double step, char decimal_sign, char 
     return out;
 }
 
-double nm_figure_paragraph(struct nm_canvas *canvas, const char *text, double x, double y,
-                           double width, double size, enum nm_ink ink, bool bold)
+/* Text in lines of at most `width`; returns the height. */
+static double draw_paragraph(struct nm_canvas *canvas, const char *text, double x, double y,
+                             double width, double size, enum nm_ink ink, bool bold)
 {
     char lines[LINES_MAX][NM_CANVAS_LINE];
     /* bold letters are wider */
@@ -76,19 +77,18 @@ double nm_figure_draw(const struct nm_figure *figure, struct nm_canvas *canvas, 
 {
     double top = y;
 
-    y += nm_figure_paragraph(canvas, figure->title, x, y, width, NM_FIGURE_FONT + 1, NM_INK_TEXT,
-                             true);
+    y += draw_paragraph(canvas, figure->title, x, y, width, NM_FIGURE_FONT + 1, NM_INK_TEXT, true);
     if (figure->subtitle)
-        y += nm_figure_paragraph(canvas, figure->subtitle, x, y, width, NM_FIGURE_SMALL + 1,
-                                 NM_INK_MUTED, false);
+        y += draw_paragraph(canvas, figure->subtitle, x, y, width, NM_FIGURE_SMALL + 1,
+                            NM_INK_MUTED, false);
     y += 6;
     if (figure->form == NM_FIGURE_BARS)
         y += nm_figure_draw_bars(figure, canvas, x, y, width);
     else
         y += nm_figure_draw_lines(figure, canvas, x, y, width);
     if (figure->note)
-        y += nm_figure_paragraph(canvas, figure->note, x, y, width, NM_FIGURE_SMALL, NM_INK_MUTED,
-                                 false);
+        y +=
+            draw_paragraph(canvas, figure->note, x, y, width, NM_FIGURE_SMALL, NM_INK_MUTED, false);
     return y - top + 4;
 }
 

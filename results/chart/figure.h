@@ -96,8 +96,5 @@ double nm_figure_draw_bars(const struct nm_figure *figure, struct nm_canvas *can
                            double y, double width);
 double nm_figure_draw_lines(const struct nm_figure *figure, struct nm_canvas *canvas, double x,
                             double y, double width);
-/* Text in lines of at most `width`; returns the height. */
-double nm_figure_paragraph(struct nm_canvas *canvas, const char *text, double x, double y,
-                           double width, double size, enum nm_ink ink, bool bold);
 
 #endif

@@ -153,7 +153,7 @@ const struct nm_cell *nm_report_next_device(const struct nm_report *report,
     return NULL;
 }
 
-bool nm_report_several_devices(const struct nm_report *report)
+static bool several_devices(const struct nm_report *report)
 {
     const struct nm_cell *first = nm_report_next_device(report, NULL);
 
@@ -165,7 +165,7 @@ void nm_report_device_heading(struct nm_report *report, const struct nm_cell *ce
     const struct nm_grid names = {.names = cell};
     char text[NM_WORDS];
 
-    if (nm_report_several_devices(report))
+    if (several_devices(report))
         nm_report_element(report, "<h3>", nm_words_device(&report->doc, &names, text), "</h3>\n");
 }
 
@@ -195,9 +195,8 @@ static void write_page(struct nm_report *report, char *const contents[N_SECTIONS
     const struct nm_cell *first = nm_report_next_device(report, NULL);
     const struct nm_grid names = {.names = first};
     char text[NM_WORDS];
-    const char *title = nm_report_several_devices(report)
-                            ? nm_tr(report->language, "Several devices")
-                            : nm_words_device(&report->doc, &names, text);
+    const char *title = several_devices(report) ? nm_tr(report->language, "Several devices")
+                                                : nm_words_device(&report->doc, &names, text);
 
     fprintf(report->out,
             "<!DOCTYPE html>\n<html lang=\"%s\">\n<head>\n<meta charset=\"utf-8\">\n"

@@ -60,7 +60,6 @@ bool nm_report_same_device(const struct nm_cell *a, const struct nm_cell *b);
 /* The first cell of the next device after `last` (NULL = of the first one); NULL = no more. */
 const struct nm_cell *nm_report_next_device(const struct nm_report *report,
                                             const struct nm_cell *last);
-bool nm_report_several_devices(const struct nm_report *report);
 /* <h3> with the name of the device, where there are several. */
 void nm_report_device_heading(struct nm_report *report, const struct nm_cell *cell);
 

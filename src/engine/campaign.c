@@ -363,7 +363,7 @@ static void say_left_behind(const struct state *state, const struct nm_target *t
     state->view->on_warning(state->view->context, text);
 }
 
-static void retire_targets(struct state *state, struct nm_campaign_result *result)
+static void retire_targets(struct state *state)
 {
     const struct nm_plan *plan = state->campaign->plan;
 
@@ -384,7 +384,6 @@ static void retire_targets(struct state *state, struct nm_campaign_result *resul
             nm_error_set(&err, -EEXIST, NM_REASON_PROTECTED,
                          "%" PRIu64 " entries there are not ours", foreign);
         }
-        result->n_left_behind++;
         say_left_behind(state, target, &err);
     }
 }
@@ -406,7 +405,7 @@ static int execute(struct state *state, struct nm_campaign_result *result, struc
     r = preflight(state, err);
     if (!r)
         r = run_passes(state, err);
-    retire_targets(state, result);
+    retire_targets(state);
     if (state->run.session_id) {
         struct nm_error ignored;
         const char *outcome = r < 0 ? "failed" : interrupted(state) ? "interrupted" : "complete";

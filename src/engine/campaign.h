@@ -59,7 +59,6 @@ struct nm_campaign_result {
     unsigned n_status[NM_STATUSES];
     size_t n_planned, n_run; /* groups that had something left to do, and those executed */
     bool interrupted;
-    unsigned n_left_behind; /* targets that could not be cleaned */
 };
 
 /* Runs. runner->interrupted: set by a signal handler to the number of signals so far (1: clean up

@@ -69,7 +69,6 @@ void nm_group_context(const struct nm_plan *plan, const struct nm_group *group,
     context->streams = plan->run.streams;
     context->flush_each_file = plan->run.flush == NM_FLUSH_FILE;
     context->verify_full = plan->run.verify == NM_VERIFY_FULL;
-    context->verify_size = plan->run.verify != NM_VERIFY_NONE;
     context->on_blocks = on_blocks;
     context->capacity_bytes = on_blocks ? target->info.total_bytes : target->info.free_bytes;
     context->unit_bytes = on_blocks && target->info.block_bytes ? target->info.block_bytes : 1;

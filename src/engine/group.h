@@ -13,7 +13,6 @@
 struct nm_group {
     struct nm_target *target;
     const struct nm_plan_workload *workload;
-    size_t order_in_plan;
 };
 
 /* What all groups of a run share. */

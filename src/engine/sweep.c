@@ -33,7 +33,8 @@ const char *nm_sweep_state_name(enum nm_sweep_state state)
     return (unsigned)state < NM_SWEEP_STATES ? state_names[state] : "?";
 }
 
-bool nm_sweep_owns_directory(const char *name)
+/* Whether a name is one that runs give to their directories. */
+static bool is_of_a_run(const char *name)
 {
     size_t prefix = strlen(NM_RUN_DIRECTORY_PREFIX), at = prefix;
 
@@ -53,7 +54,7 @@ static void note_directory(void *context, const char *name, const struct nm_stat
 {
     struct nm_sweep *sweep = context;
 
-    if (!stat->is_directory || stat->is_symlink || !nm_sweep_owns_directory(name))
+    if (!stat->is_directory || stat->is_symlink || !is_of_a_run(name))
         return;
     if (sweep->count == NM_SWEEP_MAX) {
         sweep->skipped++;

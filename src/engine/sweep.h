@@ -38,9 +38,6 @@ struct nm_sweep {
     struct nm_sweep_entry entries[NM_SWEEP_MAX];
 };
 
-/* Whether a name is one that runs give to their directories. */
-bool nm_sweep_owns_directory(const char *name);
-
 int nm_sweep_run(struct nm_session *session, bool remove, uint64_t timeout_ns, void *buffer,
                  size_t buffer_bytes, _Atomic uint64_t *heartbeat_ns, struct nm_sweep *ret,
                  struct nm_error *err) NM_MUST_CHECK;

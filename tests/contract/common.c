@@ -43,9 +43,9 @@ void describe_twice(struct session *s)
     describe(s, &info, &first);
     for (uint32_t i = 0; i < first.count; i++)
         printf("    %s = %s\n", first.items[i].name, first.items[i].value);
-    printf("    identity %s, total %llu, free %llu, block %u, largest %u, writable %d\n",
-           info.identity, (unsigned long long)info.total_bytes, (unsigned long long)info.free_bytes,
-           info.block_bytes, info.max_transfer_bytes, info.writable);
+    printf("    identity %s, total %llu, free %llu, block %u, writable %d\n", info.identity,
+           (unsigned long long)info.total_bytes, (unsigned long long)info.free_bytes,
+           info.block_bytes, info.writable);
     CHECK(info.writable, "the target is said not to be writable");
     session_disconnect(s);
     session_connect(s, false);

@@ -60,7 +60,8 @@ static inline int keep(void *context, const struct nm_document *document, struct
     k->trial = *t;
     k->conditions = *t->conditions;
     k->metrics = *t->metrics;
-    assert_null(nm_conditions_undeclared(t->conditions));
+    for (uint32_t i = 0; i < t->conditions->count; i++)
+        assert_non_null(nm_condition_find(t->conditions->items[i].name));
     return 0;
 }
 

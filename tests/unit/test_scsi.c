@@ -83,7 +83,7 @@ static void test_scsi_capacity_is_64_bit_and_checked(void **state)
     (void)state;
     assert_int_equal(nm_scsi_parse_capacity16(data, 32, &capacity), 0);
     assert_true(capacity.blocks * capacity.block_bytes == UINT64_C(3) << 40);
-    assert_true(capacity.thin && capacity.reads_zero);
+    assert_true(capacity.thin);
     assert_int_equal(capacity.physical_bytes, 4096);
     assert_int_equal(capacity.offset_bytes, 7 * 512);
     assert_int_equal(nm_scsi_parse_capacity16(data, 11, &capacity), -EBADMSG);
