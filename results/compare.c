@@ -172,6 +172,30 @@ static void add_row(struct nm_compare *compare, const struct nm_cell *a, const s
         row->metric = nm_metric_default(b);
 }
 
+/* Of the trials that would be compared with themselves. */
+static bool share_a_trial(const struct nm_cell *a, const struct nm_cell *b)
+{
+    for (size_t i = 0; i < a->n_trials; i++)
+        for (size_t k = 0; k < b->n_trials; k++)
+            if (a->trials[i].id == b->trials[k].id)
+                return true;
+    return false;
+}
+
+static int check_apart(const struct nm_compare *compare, struct nm_error *err)
+{
+    for (size_t i = 0; i < compare->n_rows; i++) {
+        const struct nm_cell *a = compare->rows[i].a, *b = compare->rows[i].b;
+
+        if (a && b && share_a_trial(a, b))
+            return nm_error_set(err, -EINVAL, NM_REASON_INTERNAL,
+                                "SELECT_A and SELECT_B hold the same trials (%s firmware %s, %s); "
+                                "name in both what is to be compared",
+                                a->nas, a->firmware, a->volume);
+    }
+    return 0;
+}
+
 /* Nothing was ever to be measured there. */
 static bool not_applicable(const struct nm_cell *cell)
 {
@@ -384,6 +408,8 @@ int nm_compare_new(const struct nm_cells *a, const struct nm_cells *b,
     rc = pair(compare, a, b, err);
     if (rc == 0 && !any_pair(compare))
         rc = no_pairs(a, b, options->keys, err);
+    if (rc == 0)
+        rc = check_apart(compare, err);
     if (rc < 0)
         goto out;
     stats = calloc(compare->n_rows, sizeof(*stats));

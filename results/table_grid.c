@@ -209,8 +209,8 @@ static bool twin_has_row(const struct builder *b, const struct nm_grid *grid,
     return false;
 }
 
-/* Every first table of a device gets the rows of all tables, except those that its twins have: what
- * was not run is said, not left out. The tables of a device are neighbours, [first, last). */
+/* Every first table of [first, last) gets the rows of all of them, except those that its twins
+ * have: what was not run is said, not left out. */
 static int share_rows(struct builder *b, size_t first, size_t last, struct nm_error *err)
 {
     struct nm_grid all = {0};
@@ -322,6 +322,14 @@ static int name_variant(struct builder *b, size_t at, size_t first, size_t last,
     return n && !grid->variant ? no_memory(err) : 0;
 }
 
+/* Tables that go together are neighbours. A plan measures every volume with every workload; what
+ * was imported comes from several publications that know nothing of each other. */
+static bool share(const struct builder *b, const struct nm_grid *x, const struct nm_grid *y)
+{
+    return !nm_order_device(b->by, x->names, y->names) &&
+           (!x->names->imported || !strcmp(x->names->workload, y->names->workload));
+}
+
 static int finish(struct builder *b, struct nm_error *err)
 {
     struct nm_grid *grids = b->grids->items;
@@ -331,7 +339,7 @@ static int finish(struct builder *b, struct nm_error *err)
     for (size_t i = 1; i < count; i++)
         grids[i].is_twin = are_twins(b, &grids[i - 1], &grids[i]);
     for (size_t i = 0, end; i < count && r == 0; i = end) {
-        for (end = i + 1; end < count && !nm_order_device(b->by, grids[i].names, grids[end].names);)
+        for (end = i + 1; end < count && share(b, &grids[i], &grids[end]);)
             end++;
         r = share_rows(b, i, end, err);
     }

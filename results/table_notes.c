@@ -83,8 +83,11 @@ static const char *note_of(const struct nm_table_doc *doc, const struct nm_grid 
     if (cell->status == NM_CELL_FAILED && newest_failure(cell, out) && !index--)
         return out;
     if ((cell->status == NM_CELL_PARTIAL || (cell->n_ok && cell->n_failed)) && !index--) {
-        int used = snprintf(out, NM_WORDS, nm_tr(doc->language, "n = %zu, failed: %zu"), cell->n_ok,
-                            cell->n_failed);
+        int used = cell->n_failed
+                       ? snprintf(out, NM_WORDS, nm_tr(doc->language, "n = %zu, failed: %zu"),
+                                  cell->n_ok, cell->n_failed)
+                       : snprintf(out, NM_WORDS, nm_tr(doc->language, "n = %zu of %zu"), cell->n_ok,
+                                  cell->n_trials);
 
         if (reason != NM_REASON_NONE)
             snprintf(out + used, NM_WORDS - (size_t)used, " (%s)",

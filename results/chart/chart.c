@@ -159,6 +159,11 @@ uint64_t nm_chart_step_bytes(const char *phase)
     return nm_units_parse_bytes(text, &bytes, NULL) < 0 ? 0 : bytes;
 }
 
+bool nm_chart_has_rate(const struct nm_grid *grid, size_t column)
+{
+    return grid->numbers[column] && isfinite(grid->numbers[column]->bytes_per_s);
+}
+
 bool nm_chart_is_curve(const struct nm_grid *grid)
 {
     uint64_t before = 0;

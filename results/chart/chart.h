@@ -73,6 +73,8 @@ const char *nm_chart_rate(struct nm_chart *chart, const struct nm_language *lang
 
 /* Block size in the name of a step ("seq4KiB-q8-read"), 0 = it is none. */
 uint64_t nm_chart_step_bytes(const char *phase);
+/* A rate stands in this column. Without one there is nothing to draw. */
+bool nm_chart_has_rate(const struct nm_grid *grid, size_t column);
 /* The table has a row per block size: its picture is a curve. */
 bool nm_chart_is_curve(const struct nm_grid *grid);
 

@@ -75,6 +75,14 @@ static void add_figure(struct nm_chart *chart, const struct nm_table_doc *doc,
     set_table(chart, doc, grid, figure);
 }
 
+static bool has_points(const struct nm_grid *grid)
+{
+    for (size_t k = 0; k < grid->n_columns; k++)
+        if (nm_chart_has_rate(grid, k))
+            return true;
+    return false;
+}
+
 static int fill(const struct nm_chart_input *input, struct nm_chart *chart, struct nm_error *err)
 {
     const struct nm_table_style style = {.digits = -1};
@@ -86,7 +94,7 @@ static int fill(const struct nm_chart_input *input, struct nm_chart *chart, stru
         return r;
     doc.grids = grids;
     for (size_t i = 0; i < grids->count; i++)
-        if (nm_chart_is_curve(&grids->items[i]))
+        if (nm_chart_is_curve(&grids->items[i]) && has_points(&grids->items[i]))
             add_figure(chart, &doc, &grids->items[i]);
     nm_grids_free(grids);
     return 0;

@@ -25,7 +25,10 @@ struct maker {
 static bool same_figure(const struct nm_table_doc *doc, const struct nm_grid *a,
                         const struct nm_grid *b)
 {
+    char title_a[NM_WORDS], title_b[NM_WORDS]; /* over a network bonnie is another test */
+
     return nm_words_same_device(doc, a, b) && !strcmp(a->names->workload, b->names->workload) &&
+           !strcmp(nm_words_title(doc, a, title_a), nm_words_title(doc, b, title_b)) &&
            !a->by_step && !b->by_step && !a->variant && !b->variant;
 }
 
@@ -97,8 +100,10 @@ static void set_group(struct maker *maker, size_t row, size_t n_bars, struct nm_
         size_t at = i ? row_of(grid, like) : row;
 
         for (size_t k = 0; k < grid->n_columns; k++)
-            set_bar(maker, group->label, grid, at < grid->n_rows ? nm_grid_cell(grid, at, k) : NULL,
-                    k, &group->bars[group->n_bars++]);
+            if (nm_chart_has_rate(grid, k))
+                set_bar(maker, group->label, grid,
+                        at < grid->n_rows ? nm_grid_cell(grid, at, k) : NULL, k,
+                        &group->bars[group->n_bars++]);
     }
 }
 
@@ -155,12 +160,24 @@ static void set_texts(struct maker *maker)
         figure->note = nm_tr(language, "Imported numbers, not measured by this program.");
 }
 
+/* What has a rate nowhere (a protocol that was not measured, a phase that counts files) gets no
+ * bars: it would be a list of words. */
+static size_t count_bars(const struct nm_grid *grids, size_t n)
+{
+    size_t n_bars = 0;
+
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < grids[i].n_columns; k++)
+            n_bars += nm_chart_has_rate(&grids[i], k);
+    return n_bars;
+}
+
 static void add_figure(struct nm_chart *chart, const struct nm_table_doc *doc,
                        const struct nm_grid *grids, size_t n_grids)
 {
     struct maker maker = {.chart = chart, .doc = doc, .grids = grids, .n_grids = n_grids};
     struct nm_figure *figure;
-    size_t n_bars = 0, n_rows = grids[0].n_rows;
+    size_t n_bars = count_bars(grids, n_grids), n_rows = grids[0].n_rows;
     const char *heads[] = {nm_words_rows(doc, &grids[0]),
                            nm_tr(doc->language, "Measured"),
                            "MB/s",
@@ -168,8 +185,8 @@ static void add_figure(struct nm_chart *chart, const struct nm_table_doc *doc,
                            nm_tr(doc->language, "Fastest"),
                            nm_tr(doc->language, "Trials")};
 
-    for (size_t i = 0; i < n_grids; i++)
-        n_bars += grids[i].n_columns;
+    if (!n_bars)
+        return;
     figure = maker.figure = nm_chart_add(chart);
     if (!figure)
         return;
@@ -180,16 +197,6 @@ static void add_figure(struct nm_chart *chart, const struct nm_table_doc *doc,
         set_group(&maker, row, n_bars, &figure->groups[figure->n_groups++]);
     add_link(&maker);
     set_texts(&maker);
-}
-
-/* A figure without any rate would be a list of words. */
-static bool has_rates(const struct nm_grid *grids, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < grids[i].n_columns; k++)
-            if (grids[i].numbers[k] && isfinite(grids[i].numbers[k]->bytes_per_s))
-                return true;
-    return false;
 }
 
 static int fill(const struct nm_chart_input *input, struct nm_chart *chart, struct nm_error *err)
@@ -206,7 +213,7 @@ static int fill(const struct nm_chart_input *input, struct nm_chart *chart, stru
         for (end = i + 1;
              end < grids->count && same_figure(&doc, &grids->items[i], &grids->items[end]);)
             end++;
-        if (!nm_chart_is_curve(&grids->items[i]) && has_rates(&grids->items[i], end - i))
+        if (!nm_chart_is_curve(&grids->items[i]))
             add_figure(chart, &doc, &grids->items[i], end - i);
     }
     nm_grids_free(grids);

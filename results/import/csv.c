@@ -51,6 +51,7 @@ int nm_csv_fault(const struct nm_csv *csv, const char *column, const char *what,
                         nm_slice_copy(nm_csv_field(csv, column), shown, sizeof(shown)), what);
 }
 
+/* The export puts it in front of what a spreadsheet would run as a formula. */
 static struct nm_slice without_apostrophe(struct nm_slice field)
 {
     bool guarded = field.length > 1 && field.at[0] == '\'' && strchr("=+-@\t\r", field.at[1]);
@@ -63,9 +64,6 @@ int nm_csv_text(const struct nm_csv *csv, const char *column, char *out, size_t 
 {
     struct nm_slice field = without_apostrophe(nm_csv_field(csv, column));
 
-    /* The export puts it in front of what a spreadsheet would run as a formula. */
-    if (field.length > 1 && field.at[0] == '\'' && strchr("=+-@\t\r", field.at[1]))
-        field = nm_slice_from(field, 1);
     if (field.length >= size)
         return nm_csv_fault(csv, column, "too long", err);
     nm_slice_copy(field, out, size);
@@ -395,9 +393,25 @@ static int read_line(struct nm_csv *csv, const struct nm_csv_layout **layout, st
             csv->sink->note(csv->sink->context, nm_slice_copy(trimmed, shown, sizeof(shown)));
         return 0;
     }
+    if (nm_scan_csv_is_open(line))
+        return nm_error_set(err, -EBADMSG, NM_REASON_CORRUPT, "a quote is not closed");
     if (line.length > NM_CSV_LINE)
         return nm_error_set(err, -EBADMSG, NM_REASON_CORRUPT, "longer than %d bytes", NM_CSV_LINE);
     return *layout ? read_row(csv, *layout, line, err) : read_header(csv, line, layout, err);
+}
+
+/* A row is a line, or several where a quoted field holds line ends. */
+static bool next_row(struct nm_lines *lines, struct nm_slice *ret_row, unsigned *ret_number)
+{
+    struct nm_slice more;
+
+    if (!nm_lines_next(lines, ret_row))
+        return false;
+    *ret_number = lines->number;
+    while (!nm_slice_starts(nm_slice_trim(*ret_row), "#") && ret_row->length <= NM_CSV_LINE &&
+           nm_scan_csv_is_open(*ret_row) && nm_lines_next(lines, &more))
+        ret_row->length = (size_t)(more.at + more.length - ret_row->at);
+    return true;
 }
 
 static int parse(const char *text, size_t length, const struct nm_import_sink *sink,
@@ -406,17 +420,18 @@ static int parse(const char *text, size_t length, const struct nm_import_sink *s
     const struct nm_csv_layout *layout = NULL;
     struct nm_csv *csv = calloc(1, sizeof(*csv));
     struct nm_lines lines;
-    struct nm_slice line;
+    struct nm_slice row;
+    unsigned number;
     int r = 0;
 
     if (!csv)
         return nm_error_errno(err, -ENOMEM, "reading the table: out of memory");
     csv->sink = sink;
     nm_lines_init(&lines, text, length);
-    while (r == 0 && nm_lines_next(&lines, &line)) {
-        r = read_line(csv, &layout, line, err);
+    while (r == 0 && next_row(&lines, &row, &number)) {
+        r = read_line(csv, &layout, row, err);
         if (r < 0)
-            nm_error_prefix(err, "line %u", lines.number);
+            nm_error_prefix(err, "line %u", number);
     }
     if (r == 0 && !csv->row)
         r = nm_error_set(err, -EBADMSG, NM_REASON_CORRUPT, "no row below the header");

@@ -1,6 +1,7 @@
 /* One file into the store, in one transaction (import.h).
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "decode.h"
 #include "import.h"
 
 #include "../../src/plan.h"
@@ -398,6 +399,8 @@ int nm_import_run(struct nm_store *store, const struct nm_importer *importer, co
     };
 
     r = open_file(path, &text, &length, err);
+    if (r == 0)
+        r = nm_import_decode(&text, &length, err);
     if (r == 0)
         r = import_once(&run, &defaults, text, length, path, err);
     for (size_t i = 0; r == 0 && warning && i < run.n_notes; i++)

@@ -199,6 +199,22 @@ static size_t quoted_field(struct nm_slice line, struct nm_slice *ret_field, cha
     return at;
 }
 
+bool nm_scan_csv_is_open(struct nm_slice line)
+{
+    bool quoted = false, at_start = true;
+
+    for (size_t i = 0; i < line.length; i++) {
+        char c = line.at[i];
+
+        if (quoted && c == '"' && i + 1 < line.length && line.at[i + 1] == '"')
+            i++;
+        else if (c == '"')
+            quoted = !quoted && at_start;
+        at_start = !quoted && c == ',';
+    }
+    return quoted;
+}
+
 size_t nm_scan_csv(struct nm_slice line, struct nm_slice *fields, size_t max, char *scratch)
 {
     size_t n = 0;

@@ -47,7 +47,10 @@ size_t nm_scan_u64(struct nm_slice slice, uint64_t *ret_value);
 bool nm_slice_number(struct nm_slice slice, double *ret_value);
 bool nm_slice_u64(struct nm_slice slice, uint64_t *ret_value);
 
-/* Splits a line at commas (RFC 4180 quotes; a quoted field may not go over the end of the line).
+/* The line ends within a quoted field, which goes on in the next one. */
+bool nm_scan_csv_is_open(struct nm_slice line);
+
+/* Splits a row at commas (RFC 4180 quotes).
  * Fields are copied to scratch (line.length + 1 bytes) where they carry quotes. Returns the number
  * of fields, which may be more than max. */
 size_t nm_scan_csv(struct nm_slice line, struct nm_slice *fields, size_t max, char *scratch);

@@ -10,9 +10,17 @@
 
 enum { DEVICE, PLACE, WORKLOAD, PHASE, STATE, WHY, COLUMNS };
 
+/* Phases of one place and workload that lack a number for the same reason are one row. */
+struct gap {
+    const struct nm_cell *first, *last; /* NULL = none yet */
+    size_t n_phases;
+    char state[NM_WORDS], why[NM_WORDS];
+};
+
 struct gaps {
     struct nm_report *report;
-    size_t n; /* rows so far, also those that are not shown */
+    struct gap open; /* not written yet */
+    size_t n;        /* rows so far, also those that are not shown */
 };
 
 static void begin(struct gaps *gaps)
@@ -32,23 +40,60 @@ static void begin(struct gaps *gaps)
                           COLUMNS);
 }
 
-static void row(struct gaps *gaps, const struct nm_cell *cell, const char *state, const char *why)
+static void flush(struct gaps *gaps)
 {
-    char place[NM_WORDS], title[NM_WORDS], device[NM_WORDS];
+    const struct gap *gap = &gaps->open;
+    const struct nm_cell *cell = gap->first;
+    char place[NM_WORDS], title[NM_WORDS], device[NM_WORDS], phases[NM_WORDS];
     const struct nm_grid names = {.names = cell};
+
+    if (!cell)
+        return;
+    snprintf(phases, sizeof(phases), "%s", nm_words_phase(&gaps->report->doc, cell->phase));
+    if (gap->n_phases > 1) {
+        size_t used = strlen(phases);
+
+        snprintf(phases + used, sizeof(phases) - used, "%s%s (%zu)",
+                 gap->n_phases > 2 ? " \u2026 " : ", ",
+                 nm_words_phase(&gaps->report->doc, gap->last->phase), gap->n_phases);
+    }
     const char *texts[COLUMNS] = {
         [DEVICE] = nm_words_device(&gaps->report->doc, &names, device),
         [PLACE] = nm_report_place(gaps->report, cell, place),
         [WORKLOAD] = nm_report_title(gaps->report, cell, title),
-        [PHASE] = nm_words_phase(&gaps->report->doc, cell->phase),
-        [STATE] = state,
-        [WHY] = why ? why : "",
+        [PHASE] = phases,
+        [STATE] = gap->state,
+        [WHY] = gap->why,
     };
 
     if (!gaps->n++)
         begin(gaps);
     if (gaps->n <= ROWS_MAX)
         nm_report_table_row(gaps->report, texts, COLUMNS);
+    gaps->open = (struct gap){0};
+}
+
+static bool same_place(const struct nm_cell *a, const struct nm_cell *b)
+{
+    return a->campaign_id == b->campaign_id && a->imported == b->imported &&
+           !strcmp(a->volume, b->volume) && !strcmp(a->protocol, b->protocol) &&
+           !strcmp(a->workload, b->workload);
+}
+
+static void row(struct gaps *gaps, const struct nm_cell *cell, const char *state, const char *why)
+{
+    struct gap *gap = &gaps->open;
+
+    why = why ? why : "";
+    if (!gap->first || !same_place(gap->first, cell) || strcmp(gap->state, state) ||
+        strcmp(gap->why, why)) {
+        flush(gaps);
+        gap->first = cell;
+        snprintf(gap->state, sizeof(gap->state), "%s", state);
+        snprintf(gap->why, sizeof(gap->why), "%s", why);
+    }
+    gap->last = cell;
+    gap->n_phases++;
 }
 
 /* "failed (timeout), pass 2" */
@@ -95,6 +140,7 @@ static int write(struct nm_report *report, struct nm_error *err)
     (void)err;
     for (size_t i = 0; i < cells->count; i++)
         cell_rows(&gaps, &cells->items[i]);
+    flush(&gaps);
     if (!gaps.n)
         return 0;
     nm_report_table_end(report);

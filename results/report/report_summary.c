@@ -186,7 +186,7 @@ static void say_fastest(struct nm_report *report, const struct nm_cell *device,
 
     if (!best)
         return;
-    nm_report_title(report, like, title);
+    nm_report_title(report, best, title);
     nm_words_value(&report->doc, best, value);
     nm_report_place(report, best, place);
     if (next)

@@ -122,6 +122,7 @@ class Report(unittest.TestCase):
         self.assertIn("3 trials for each number, one in each pass.", text)
         self.assertIn("All of it was measured in one run", text)
         self.assertIn("n/a 2", text)
+        self.assertIn("Upload, Download (2)", text)  # one gap, not two
         text = Page(self.report("nas=imported")).text
         self.assertIn("All 2 numbers were imported", text)
         self.assertNotIn("trials for each number", text)

@@ -464,6 +464,102 @@ static void test_step_sizes_are_read(void **state)
     assert_int_equal(nm_chart_step_bytes("seq-read"), 0);
 }
 
+/* ---- from cells */
+
+static const struct nm_metrics no_metrics;
+static const struct nm_conditions no_conditions;
+static struct nm_cell some[16];
+static struct nm_trial a_trial = {.status = NM_STATUS_OK, .metrics = &no_metrics};
+static struct nm_cells cells;
+
+static void add(const char *workload, const char *protocol, const char *phase, double bytes_per_s)
+{
+    bool ok = isfinite(bytes_per_s);
+    size_t at = cells.count++;
+
+    cells.items = some;
+    some[at] = (struct nm_cell){.nas = "nas",
+                                .firmware = "1",
+                                .volume = "v",
+                                .kind = "other",
+                                .protocol = protocol,
+                                .workload = workload,
+                                .phase = phase,
+                                .phase_index = (int)at,
+                                .conditions_hash = "x",
+                                .conditions = &no_conditions,
+                                .trials = &a_trial,
+                                .n_trials = 1,
+                                .n_ok = ok,
+                                .status = ok ? NM_CELL_OK : NM_CELL_NA,
+                                .bytes_per_s = bytes_per_s,
+                                .min_bytes_per_s = bytes_per_s,
+                                .max_bytes_per_s = bytes_per_s,
+                                .files_per_s = NAN};
+}
+
+static struct nm_chart *chart_of(const char *kind)
+{
+    const struct nm_chart_input input = {.cells = &cells, .language = nm_language_find("en")};
+    struct nm_chart *chart = NULL;
+    struct nm_error err = {0};
+
+    if (nm_chart_new(nm_chart_find(kind), &input, 0, &chart, &err) < 0)
+        fail_msg("%s", err.text);
+    return chart;
+}
+
+static void test_bars_only_of_what_has_a_rate_somewhere(void **state)
+{
+    struct nm_chart *chart;
+
+    (void)state;
+    cells.count = 0;
+    add("copy:1x2GB", "smb", "upload", NAN);
+    add("copy:1x2GB", "local", "upload", 1e8);
+    add("copy:1x2GB", "local", "seeks", NAN);
+    add("copy:2x2GB", "smb", "upload", NAN); /* no figure at all */
+    chart = chart_of("bars");
+    assert_int_equal(chart->n_figures, 1);
+    assert_int_equal(chart->figures[0].n_groups, 1);
+    assert_int_equal(chart->figures[0].groups[0].n_bars, 1);
+    assert_string_equal(chart->figures[0].groups[0].bars[0].label, "local Upload");
+    nm_chart_free(chart);
+}
+
+static void test_bars_do_not_mix_bonnie_with_what_is_like_it(void **state)
+{
+    struct nm_chart *chart;
+
+    (void)state;
+    cells.count = 0;
+    add("bonnie:1GiB", "smb", "write_char", 1e8);
+    add("bonnie:1GiB", "local", "write_char", 1e6);
+    chart = chart_of("bars");
+    assert_int_equal(chart->n_figures, 2);
+    assert_string_equal(chart->figures[0].title, "bonnie-like:1GiB");
+    assert_string_equal(chart->figures[1].title, "bonnie:1GiB");
+    nm_chart_free(chart);
+}
+
+static void test_curves_need_a_point(void **state)
+{
+    static const char *const steps[] = {
+        "seq512B-q4t1-write", "seq512B-q4t1-read", "seq1KiB-q4t1-write", "seq1KiB-q4t1-read",
+        "seq2KiB-q4t1-write", "seq2KiB-q4t1-read", "seq4KiB-q4t1-write", "seq4KiB-q4t1-read"};
+    struct nm_chart *chart;
+
+    (void)state;
+    for (int with = 0; with < 2; with++) {
+        cells.count = 0;
+        for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+            add("atto2", "smb", steps[i], with && i == 3 ? 1e6 : NAN);
+        chart = chart_of("atto");
+        assert_int_equal(chart->n_figures, with);
+        nm_chart_free(chart);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -482,6 +578,9 @@ int main(void)
         cmocka_unit_test(test_ticks_hold_the_data),
         cmocka_unit_test(test_svg_escapes_names),
         cmocka_unit_test(test_step_sizes_are_read),
+        cmocka_unit_test(test_bars_only_of_what_has_a_rate_somewhere),
+        cmocka_unit_test(test_bars_do_not_mix_bonnie_with_what_is_like_it),
+        cmocka_unit_test(test_curves_need_a_point),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,6 +44,7 @@ static int reset(void **state)
 static struct nm_cell *add(struct side *side, const char *firmware, const char *volume,
                            const char *phase, size_t n, const double *mb_per_s)
 {
+    static int64_t id;
     size_t at = side->cells.count++;
     struct nm_cell *cell = &side->items[at];
 
@@ -61,7 +62,8 @@ static struct nm_cell *add(struct side *side, const char *firmware, const char *
                              .n_trials = n,
                              .status = n ? NM_CELL_OK : NM_CELL_MISSING};
     for (size_t i = 0; i < n; i++)
-        cell->trials[i] = (struct nm_trial){.run = "00000001",
+        cell->trials[i] = (struct nm_trial){.id = ++id,
+                                            .run = "00000001",
                                             .pass = (uint32_t)i + 1,
                                             .status = NM_STATUS_OK,
                                             .bytes = (uint64_t)(mb_per_s[i] * 1e6),
@@ -304,6 +306,20 @@ static void test_compare_refuses_an_ambiguous_side(void **state)
     assert_non_null(strstr(err.text, "SELECT_B holds several values of firmware (2, 3)"));
 }
 
+static void test_compare_refuses_the_same_trials_twice(void **state)
+{
+    struct nm_error err;
+
+    (void)state;
+    add(&a, "1", "single", "upload", 3, fast);
+    add(&a, "1", "single", "download", 3, fast);
+    add(&b, "1", "single", "upload", 3, slow);
+    add(&b, "1", "single", "download", 3, slow);
+    b.trials[1][2].id = a.trials[1][0].id;
+    assert_int_equal(compare_fails(0, &err), -EINVAL);
+    assert_non_null(strstr(err.text, "hold the same trials (rn104 firmware 1, single)"));
+}
+
 static void test_compare_says_why_nothing_fits(void **state)
 {
     struct nm_error err;
@@ -483,6 +499,7 @@ int main(void)
         cmocka_unit_test_setup(test_compare_single_figure_gives_no_verdict, reset),
         cmocka_unit_test_setup(test_compare_adds_session_noise_to_back_to_back_sides, reset),
         cmocka_unit_test_setup(test_compare_refuses_an_ambiguous_side, reset),
+        cmocka_unit_test_setup(test_compare_refuses_the_same_trials_twice, reset),
         cmocka_unit_test_setup(test_compare_says_why_nothing_fits, reset),
         cmocka_unit_test_setup(test_compare_lower_is_better, reset),
         cmocka_unit_test_setup(test_compare_exit_precedence, reset),

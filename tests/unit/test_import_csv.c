@@ -76,6 +76,27 @@ static void test_import_csv_status_columns(void **state)
     assert_int_equal(kept[2].trial.status, NM_STATUS_NA);
 }
 
+static void test_import_csv_quoted_line_ends(void **state)
+{
+    struct nm_error err;
+
+    (void)state;
+    parse_text("csv", HEADER ",message\n"
+                             "# a \"remark\" is one line, \"whatever is in it\n"
+                             "n,1,\"two\r\nlines\",single,smb,1x2GB,upload,1,1,5,1,\"x\n\"\"\ny\"\n"
+                             "n,1,5\" disk,single,smb,1x2GB,upload,1,1,5,1,\n");
+    assert_int_equal(n_kept, 2);
+    assert_string_equal(kept[0].volume, "two  lines");
+    assert_string_equal(kept[0].message, "x \" y");
+    assert_string_equal(kept[1].volume, "5\" disk");
+    assert_int_equal(parse_with("csv",
+                                HEADER "\nn,1,\"v,single,smb,1x2GB,upload,1,1,5,1\n"
+                                       "n,1,v,single,smb,1x2GB,upload,1,1,5,1\n",
+                                &err),
+                     -EBADMSG);
+    assert_non_null(strstr(err.text, "line 2: a quote is not closed"));
+}
+
 static void test_import_csv_names_line_and_column(void **state)
 {
     static const struct {
@@ -198,6 +219,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_import_csv_trials),
         cmocka_unit_test(test_import_csv_status_columns),
+        cmocka_unit_test(test_import_csv_quoted_line_ends),
         cmocka_unit_test(test_import_csv_names_line_and_column),
         cmocka_unit_test(test_import_csv_published_copies),
         cmocka_unit_test(test_import_csv_published_bonnie),

@@ -233,6 +233,39 @@ static void test_table_sets_what_disagrees_apart(void **state)
     assert_prints("md", "| SMB | 1.00 |\n| NFS | **2.00** |\n");
 }
 
+static void test_table_rows_of_other_publications_are_no_gaps(void **state)
+{
+    (void)state;
+    add("a", "upload", 1e6);
+    add("b", "upload", 2e6)->workload = "copy:1000x2MB";
+    assert_prints("md", "| a | 1.00 |\n| b | not run |\n"); /* a plan measures both on both */
+    items[0].imported = items[1].imported = true;
+    assert_lacks("md", "not run");
+    items[1].workload = items[0].workload; /* protocols of one table are compared side by side */
+    items[1].protocol = "nfs";
+    assert_prints("md", "| a | 1.00 |\n| b | not run |\n");
+}
+
+static void test_table_counts_what_a_part_is_of(void **state)
+{
+    static struct nm_trial three[3];
+    struct nm_cell *cell;
+
+    (void)state;
+    cell = add("a", "upload", 1e6);
+    for (size_t i = 0; i < 3; i++)
+        three[i] = *cell->trials;
+    three[0].status = three[2].status = NM_STATUS_TOO_SHORT;
+    cell->trials = three;
+    cell->n_trials = 3;
+    cell->status = NM_CELL_PARTIAL;
+    assert_prints("text", "n = 1 of 3\n");
+    cell->n_failed = 1;
+    three[0].status = NM_STATUS_FAILED;
+    three[0].reason = NM_REASON_TIMEOUT;
+    assert_prints("text", "n = 1, failed: 1 (timeout)\n");
+}
+
 static void test_table_names_volumes(void **state)
 {
     struct nm_cell *cell;
@@ -341,6 +374,8 @@ int main(void)
         TEST(test_table_marks_the_best),
         TEST(test_table_best_of_a_metric_can_be_the_lowest),
         TEST(test_table_sets_what_disagrees_apart),
+        TEST(test_table_rows_of_other_publications_are_no_gaps),
+        TEST(test_table_counts_what_a_part_is_of),
         TEST(test_table_names_volumes),
         TEST(test_table_titles_of_the_copy_procedure),
         TEST(test_table_survives_a_great_many_notes_and_columns),
