@@ -338,8 +338,11 @@ class Commands(unittest.TestCase):
             self.nasmark("import", name, path, "-q", "--db", other)
             again = self.nasmark("table", "nas=@(readynas*|steps)", "--format", "csv",
                                  "--db", other)
-            again = again.replace(",imported,", ",measured,") if name == "csv" else again
-            self.assertEqual(sorted(again.splitlines()), sorted(table.splitlines()))
+            again, wanted = again.splitlines(), table.splitlines()
+            if name == "csv":  # knows no plan, whose every volume has a row in every table
+                again = [line.replace(",imported,", ",measured,") for line in again]
+                wanted = [line for line in wanted if ",missing,0,0," not in line]
+            self.assertEqual(sorted(again), sorted(wanted))
             hostile = self.nasmark("table", "nas=A*", "--format", "csv", "--db", other)
             self.assertIn('"A|B, ""C"" <b>",\'=1+1,', hostile)
 
