@@ -84,7 +84,7 @@ static int check_resume(struct nm_store *store, const struct nm_plan *plan, stru
     int64_t campaign_id;
     int r = now ? nm_store_last_campaign(store, plan->nas.name, plan->nas.firmware, &campaign_id,
                                          &then, err)
-                : nm_error_errno(err, -ENOMEM, "out of memory");
+                : nm_error_no_memory(err);
 
     if (!r && !then)
         r = nm_error_set(

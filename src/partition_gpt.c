@@ -131,7 +131,7 @@ static int read_entries(const struct nm_disk *disk, const struct header *header,
     int r;
 
     if (!entries)
-        return nm_error_errno(err, -ENOMEM, "out of memory");
+        return nm_error_no_memory(err);
     r = header->entries_sector > UINT64_MAX / unit
             ? 0
             : nm_disk_read(disk, header->entries_sector * unit, entries, read_bytes, err);

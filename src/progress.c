@@ -262,7 +262,7 @@ int nm_progress_new(const struct nm_plan *plan, bool quiet, bool color, struct n
     struct nm_progress *progress = calloc(1, sizeof(*progress));
 
     if (!progress)
-        return nm_error_errno(err, -ENOMEM, "out of memory");
+        return nm_error_no_memory(err);
     progress->plan = plan;
     progress->quiet = quiet;
     progress->color = color;

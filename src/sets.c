@@ -18,7 +18,7 @@ int nm_sets_collect(const struct nm_arguments *arguments, const char *const *sho
     ret_sets->count = 0;
     ret_sets->items = calloc(n_given + n_names + 1, sizeof(*ret_sets->items));
     if (!ret_sets->items)
-        return nm_error_errno(err, -ENOMEM, "out of memory");
+        return nm_error_no_memory(err);
     for (size_t i = 0; i < n_given + n_names; i++) {
         const char *name = i < n_given ? "set" : shorthand[i - n_given];
         const char *value = i < n_given ? given[i] : nm_arguments_get(arguments, name);
@@ -29,7 +29,7 @@ int nm_sets_collect(const struct nm_arguments *arguments, const char *const *sho
         if ((i < n_given ? asprintf(item, "%s", value) : asprintf(item, "run.%s=%s", name, value)) <
             0) {
             *item = NULL;
-            return nm_error_errno(err, -ENOMEM, "out of memory");
+            return nm_error_no_memory(err);
         }
         ret_sets->count++;
     }

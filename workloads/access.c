@@ -76,7 +76,7 @@ static int parse_as(const struct nm_workload_ops *ops, const char *arguments, co
     int r;
 
     if (!access)
-        return nm_error_errno(err, -ENOMEM, "out of memory");
+        return nm_error_no_memory(err);
     access->base.ops = ops;
     access->options = *(const struct nm_access_options *)values;
     r = nm_steps_parse(access->options.steps ? access->options.steps : "", access->steps, err);

@@ -84,7 +84,7 @@ int nm_access_start(const struct nm_workload *workload, const struct nm_workload
     struct stream *stream = r ? NULL : calloc(1, sizeof(*stream));
 
     if (!stream)
-        return r ? r : nm_error_errno(err, -ENOMEM, "out of memory");
+        return r ? r : nm_error_no_memory(err);
     stream->access = access;
     stream->context = *context;
     stream->layout = !phase;

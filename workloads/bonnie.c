@@ -185,7 +185,7 @@ static int parse(const char *arguments, const void *options, struct nm_workload 
     int r = 0;
 
     if (!bonnie)
-        return nm_error_errno(err, -ENOMEM, "out of memory");
+        return nm_error_no_memory(err);
     bonnie->base.ops = &nm_workload_bonnie;
     bonnie->options = *(const struct nm_bonnie_options *)options;
     if (arguments && *arguments) {
@@ -343,7 +343,7 @@ static int start(const struct nm_workload *workload, const struct nm_workload_co
     int r;
 
     if (!stream)
-        return nm_error_errno(err, -ENOMEM, "out of memory");
+        return nm_error_no_memory(err);
     stream->task = bonnie->tasks[phase];
     r = stream->task->is_names ? start_names(stream, bonnie, context, err)
                                : start_data(stream, bonnie, context, index, err);

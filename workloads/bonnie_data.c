@@ -19,7 +19,7 @@ int nm_bonnie_data_init(struct nm_bonnie_data *data, struct nm_error *err)
 {
     data->n_files = (uint32_t)((data->size_bytes + data->file_bytes - 1) / data->file_bytes);
     data->files = calloc(data->n_files ? data->n_files : 1, sizeof(struct nm_file *));
-    return data->files ? 0 : nm_error_errno(err, -ENOMEM, "out of memory");
+    return data->files ? 0 : nm_error_no_memory(err);
 }
 
 void nm_bonnie_data_done(struct nm_bonnie_data *data)

@@ -74,7 +74,7 @@ static int parse(const char *arguments, const void *options, struct nm_workload 
 
     (void)options;
     if (!copy)
-        return nm_error_errno(err, -ENOMEM, "out of memory");
+        return nm_error_no_memory(err);
     r = nm_copyset_parse(arguments, &copy->set, err);
     if (r < 0) {
         free(copy);
@@ -118,7 +118,7 @@ static int start(const struct nm_workload *workload, const struct nm_workload_co
     int r = 0;
 
     if (!stream)
-        return nm_error_errno(err, -ENOMEM, "out of memory");
+        return nm_error_no_memory(err);
     stream->copy = (const struct copy *)workload;
     stream->context = *context;
     stream->phase = phase;

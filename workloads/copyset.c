@@ -135,7 +135,7 @@ int nm_copyset_check_new(const struct nm_copyset *set, struct nm_copyset_check *
     struct nm_copyset_check *check = calloc(1, sizeof(*check) + set->files / 8 + 1);
 
     if (!check)
-        return nm_error_errno(err, -ENOMEM, "out of memory");
+        return nm_error_no_memory(err);
     check->set = set;
     *ret = check;
     return 0;

@@ -111,7 +111,7 @@ static int parse(const char *arguments, const void *options, struct nm_workload 
     int r = 0;
 
     if (!dd)
-        return nm_error_errno(err, -ENOMEM, "out of memory");
+        return nm_error_no_memory(err);
     dd->base.ops = &nm_workload_dd;
     dd->options = *(const struct options *)options;
     dd->size_bytes = DEFAULT_BYTES;
@@ -192,7 +192,7 @@ static int start(const struct nm_workload *workload, const struct nm_workload_co
                             context->capacity_bytes, dd->size_bytes);
     stream = calloc(1, sizeof(*stream));
     if (!stream)
-        return nm_error_errno(err, -ENOMEM, "out of memory");
+        return nm_error_no_memory(err);
     stream->transfer.local = -1;
     stream->transfer.write = true;
     stream->transfer.flush = dd->options.fdatasync;

@@ -86,7 +86,7 @@ static int parse(const char *arguments, const void *options, struct nm_workload 
                             arguments);
     drive = calloc(1, sizeof(*drive));
     if (!drive)
-        return nm_error_errno(err, -ENOMEM, "out of memory");
+        return nm_error_no_memory(err);
     drive->base.ops = &nm_workload_drive;
     drive->options = *(const struct options *)options;
     drive->options.write |= arguments && *arguments;
@@ -174,7 +174,7 @@ static int start(const struct nm_workload *workload, const struct nm_workload_co
 
     (void)index;
     if (!stream)
-        return r ? r : nm_error_errno(err, -ENOMEM, "out of memory");
+        return r ? r : nm_error_no_memory(err);
     stream->drive = drive;
     stream->context = *context;
     stream->phase = (enum phase)phase;

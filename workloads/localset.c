@@ -85,7 +85,7 @@ int nm_localset_writer_new(const struct nm_copyset *set, const struct nm_workloa
         writer->piece = malloc(PIECE_BYTES);
     if (!writer || !writer->piece) {
         free(writer);
-        return nm_error_errno(err, -ENOMEM, "out of memory");
+        return nm_error_no_memory(err);
     }
     writer->set = set;
     writer->context = *context;
@@ -167,7 +167,7 @@ int nm_localset_remove(const char *parent, const char *directory, struct nm_erro
     dir = fdopendir(fd);
     if (!dir) {
         close(fd);
-        return nm_error_errno(err, -ENOMEM, "out of memory");
+        return nm_error_no_memory(err);
     }
     while ((entry = readdir(dir)))
         if (nm_workload_owns_name(entry->d_name) && unlinkat(fd, entry->d_name, 0) < 0)

@@ -105,7 +105,7 @@ static int parse(const char *arguments, const void *options, struct nm_workload 
                             NM_NAMEWORK_MAX);
     meta = calloc(1, sizeof(*meta));
     if (!meta)
-        return nm_error_errno(err, -ENOMEM, "out of memory");
+        return nm_error_no_memory(err);
     meta->base.ops = &nm_workload_meta;
     meta->options = *(const struct options *)options;
     meta->count = (uint32_t)count;
@@ -157,7 +157,7 @@ static int start(const struct nm_workload *workload, const struct nm_workload_co
     bool random = phase >= TASKS;
 
     if (!work)
-        return nm_error_errno(err, -ENOMEM, "out of memory");
+        return nm_error_no_memory(err);
     work->kind = task->kind;
     work->directories = task->directories;
     work->renamed = task->renamed;

@@ -97,7 +97,7 @@ static int parse(const char *arguments, const void *values, struct nm_workload *
     int r;
 
     if (!mix)
-        return nm_error_errno(err, -ENOMEM, "out of memory");
+        return nm_error_no_memory(err);
     mix->base.ops = &nm_workload_mix;
     mix->options = *(const struct nm_mix_options *)values;
     r = nm_bitrate_parse(mix->options.bitrate ? mix->options.bitrate : "", &mix->bits_per_s, err);

@@ -91,7 +91,7 @@ int nm_mix_start(const struct nm_workload *workload, const struct nm_workload_co
     struct stream *stream = r ? NULL : calloc(1, sizeof(*stream));
 
     if (!stream)
-        return r ? r : nm_error_errno(err, -ENOMEM, "out of memory");
+        return r ? r : nm_error_no_memory(err);
     stream->mix = mix;
     stream->context = *context;
     stream->layout = phase == NM_MIX_LAYOUT;

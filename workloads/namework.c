@@ -16,7 +16,7 @@ int nm_namework_init(struct nm_namework *work, uint64_t seed, struct nm_error *e
         return 0;
     work->order = calloc(work->count ? work->count : 1, sizeof(*work->order));
     if (!work->order)
-        return nm_error_errno(err, -ENOMEM, "out of memory");
+        return nm_error_no_memory(err);
     for (uint32_t i = 0; i < work->count; i++) {
         uint32_t other = (uint32_t)(nm_random_next(&seed) % (i + 1));
 

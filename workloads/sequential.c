@@ -67,7 +67,7 @@ static int parse(const char *arguments, const void *options, struct nm_workload 
 
     (void)options;
     if (!sequential)
-        return nm_error_errno(err, -ENOMEM, "out of memory");
+        return nm_error_no_memory(err);
     sequential->size_bytes = DEFAULT_BYTES;
     if (arguments && *arguments) {
         size_t length = strcspn(arguments, ",");
@@ -172,7 +172,7 @@ static int start(const struct nm_workload *workload, const struct nm_workload_co
     struct stream *stream = calloc(1, sizeof(*stream));
 
     if (!stream)
-        return nm_error_errno(err, -ENOMEM, "out of memory");
+        return nm_error_no_memory(err);
     list_phases(workload, &list);
     stream->context = *context;
     stream->skip = list[phase].role == NM_PHASE_SETUP && context->on_blocks;

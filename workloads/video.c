@@ -92,7 +92,7 @@ static int parse(const char *arguments, const void *values, struct nm_workload *
     int r;
 
     if (!video)
-        return nm_error_errno(err, -ENOMEM, "out of memory");
+        return nm_error_no_memory(err);
     video->base.ops = &nm_workload_video;
     video->options = *(const struct nm_video_options *)values;
     r = nm_bitrate_parse(video->options.bitrate ? video->options.bitrate : "", &video->bits_per_s,

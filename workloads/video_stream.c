@@ -72,7 +72,7 @@ int nm_video_start(const struct nm_workload *workload, const struct nm_workload_
             calloc(options->players ? options->players : options->most, sizeof(*stream->players));
     if (!stream || !stream->players) {
         free(stream);
-        return nm_error_errno(err, -ENOMEM, "out of memory");
+        return nm_error_no_memory(err);
     }
     stream->video = video;
     stream->context = *context;

@@ -125,7 +125,7 @@ static int client_new(const struct nm_smb_target *target, struct nm_smb_client *
     bool ready;
 
     if (!client)
-        return nm_error_set(err, -ENOMEM, NM_REASON_CLIENT_LIMIT, "out of memory");
+        return nm_error_no_memory(err);
     client->target = target;
     client->user = target->user;
     client->password = target->password;

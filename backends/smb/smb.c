@@ -125,7 +125,7 @@ static int fill_target(struct nm_smb_target *target, const struct nm_connect *ho
     target->root_url = nm_smb_target_url(how->url, false);
     target->label = make_label(how->url);
     if (!target->url || !target->root_url || !target->label)
-        return nm_error_set(err, -ENOMEM, NM_REASON_CLIENT_LIMIT, "out of memory");
+        return nm_error_no_memory(err);
     return nm_smb_check_path(how->url->path, err);
 }
 
@@ -171,7 +171,7 @@ static int meet_server(struct nm_smb_session *session, uint64_t deadline_ns, str
         return 0;
     scouting = nm_smb_shared_alloc(sizeof(*scouting));
     if (!scouting)
-        return nm_error_set(err, -ENOMEM, NM_REASON_CLIENT_LIMIT, "out of memory");
+        return nm_error_no_memory(err);
     scouting->target = target;
     scouting->deadline_ns = deadline_ns;
     r = nm_smb_help(scout, scouting, deadline_ns + NM_NS_PER_S / 10, "negotiation", err);

@@ -316,7 +316,7 @@ static int import_text(struct run *run, const struct nm_import_defaults *default
     int r = run->importer->parse(text, length, &sink, err);
 
     if (r == 0 && run->out_of_memory)
-        r = nm_error_errno(err, -ENOMEM, "out of memory");
+        r = nm_error_no_memory(err);
     if (r == 0)
         r = nm_store_import_add(run->store, hash, run->importer->name, name ? name + 1 : path,
                                 run->own_session_id, err);

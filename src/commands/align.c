@@ -122,8 +122,7 @@ static int run(const struct nm_arguments *arguments)
     struct nm_error err = {0};
     int code = NM_EXIT_USAGE, r;
 
-    r = subject ? read_subject(arguments, subject, &err)
-                : nm_error_errno(&err, -ENOMEM, "out of memory");
+    r = subject ? read_subject(arguments, subject, &err) : nm_error_no_memory(&err);
     if (!r && arguments->json)
         r = nm_align_print_json(subject, &err);
     else if (!r)

@@ -155,7 +155,7 @@ static int find_done(struct state *state, size_t index, bool *scratch, struct nm
 static int find_all_done(struct state *state, struct nm_error *err)
 {
     bool *scratch = calloc(state->campaign->trials, sizeof(*scratch));
-    int r = scratch ? 0 : nm_error_errno(err, -ENOMEM, "out of memory");
+    int r = scratch ? 0 : nm_error_no_memory(err);
 
     for (size_t i = 0; i < state->campaign->n_groups && !r; i++) {
         r = find_done(state, i, scratch, err);
@@ -440,7 +440,7 @@ int nm_campaign_run(struct nm_campaign *campaign, struct nm_store *store,
                 .context = view->context},
     };
     struct nm_campaign_result result = {0};
-    int r = -ENOMEM;
+    int r;
 
     runner.on_progress = view->on_progress;
     runner.progress_context = view->context;
@@ -448,7 +448,7 @@ int nm_campaign_run(struct nm_campaign *campaign, struct nm_store *store,
     if (state.order && state.done)
         r = execute(&state, &result, err);
     else
-        nm_error_errno(err, r, "out of memory");
+        r = nm_error_no_memory(err);
     memcpy(result.n_status, state.run.n_status, sizeof(result.n_status));
     result.campaign_id = state.run.campaign_id;
     result.n_planned = state.n_planned;

@@ -141,7 +141,7 @@ int nm_campaign_new(const struct nm_plan *plan, const struct nm_campaign_options
         campaign->groups = calloc(most * plan->n_workloads + 1, sizeof(*campaign->groups));
     }
     if (!campaign || !campaign->canonical_run || !campaign->targets || !campaign->groups) {
-        r = nm_error_errno(err, -ENOMEM, "out of memory");
+        r = nm_error_no_memory(err);
         goto failed;
     }
     for (size_t v = 0; v < plan->n_volumes; v++) {

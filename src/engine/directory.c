@@ -244,7 +244,7 @@ static int unlink_all(struct nm_session *session, const char *path, const struct
     int r = 0;
 
     if (!work)
-        return nm_error_errno(err, -ENOMEM, "out of memory");
+        return nm_error_no_memory(err);
     struct nm_op *idle[UNLINKS];
     unsigned n_idle = 0;
 

@@ -204,7 +204,7 @@ static int evict(struct scene *scene, struct nm_error *err)
 
     outcome = calloc(1, sizeof(*outcome));
     if (!outcome)
-        return nm_error_errno(err, -ENOMEM, "out of memory");
+        return nm_error_no_memory(err);
     job.workload = scene->run->evict;
     job.phase = 1;
     job.setup_from = target->evict_filled ? 1 : 0;
@@ -284,7 +284,7 @@ static int run_checks(struct scene *scene, size_t after, struct nm_error *err)
         struct nm_outcome *outcome = calloc(1, sizeof(*outcome));
 
         if (!outcome)
-            return nm_error_errno(err, -ENOMEM, "out of memory");
+            return nm_error_no_memory(err);
         r = run_phase(scene, i, outcome, err);
         nm_outcome_done(outcome);
         free(outcome);
@@ -310,7 +310,7 @@ static int measure(struct scene *scene, size_t phase, struct nm_error *ret_faile
     int r;
 
     if (!outcome)
-        return nm_error_errno(err, -ENOMEM, "out of memory");
+        return nm_error_no_memory(err);
     if (scene->phases[phase].drop_caches && scene->run->evict)
         result.code = evict(scene, &result.err);
     if (!result.code && scene->phases[phase].drop_caches && scene->run->plan->run.prepare)

@@ -182,7 +182,7 @@ int nm_spawner_start(int (*worker)(unsigned, void *), void *context,
     int pair[2];
 
     if (!spawner)
-        return nm_error_errno(err, -ENOMEM, "out of memory");
+        return nm_error_no_memory(err);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
         int r = nm_error_errno(err, -errno, "cannot make a socket pair: %s", strerror(errno));
 

@@ -61,7 +61,7 @@ int nm_spool_trial(struct nm_run *run, const struct nm_target *target,
 
     if (!canonical || asprintf(&path, "%s.spool", nm_store_path(run->store)) < 0) {
         free(canonical);
-        return nm_error_errno(err, -ENOMEM, "out of memory");
+        return nm_error_no_memory(err);
     }
     document = document_of(run, target, trial, canonical);
     r = nm_document_spool(path, &document, err);

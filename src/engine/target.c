@@ -23,7 +23,7 @@ int nm_target_init(struct nm_target *target, const struct nm_plan *plan, size_t 
     *target = (struct nm_target){.volume = volume, .protocol = protocol, .applicable = url != NULL};
     target->url = url ? nm_url_format(url) : strdup("");
     if (!target->url)
-        return nm_error_errno(err, -ENOMEM, "out of memory");
+        return nm_error_no_memory(err);
     snprintf(target->run_directory, sizeof(target->run_directory), "%s%s-%zu-%s",
              NM_RUN_DIRECTORY_PREFIX, run_id, volume, nm_protocol_name(protocol));
     return 0;
@@ -90,7 +90,7 @@ int nm_target_probe(struct nm_target *target, struct nm_runner *runner, struct n
     }
     outcome = calloc(1, sizeof(*outcome));
     if (!outcome)
-        return nm_error_errno(err, -ENOMEM, "out of memory");
+        return nm_error_no_memory(err);
     nm_target_job(target, runner->plan, NM_JOB_PROBE, backend, &job);
     target->probe_result = run_simple(runner, &job, false, outcome, &target->probe_error);
     target->info = outcome->info;
@@ -110,7 +110,7 @@ static int run_job(struct nm_runner *runner, const struct nm_job *job, bool igno
     int r;
 
     if (!outcome)
-        return nm_error_errno(err, -ENOMEM, "out of memory");
+        return nm_error_no_memory(err);
     r = run_simple(runner, job, ignore_interrupt, outcome, err);
     if (ret_foreign)
         *ret_foreign += outcome->leftover_files;

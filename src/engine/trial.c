@@ -240,10 +240,10 @@ int nm_trial_store(struct nm_run *run, const struct nm_group *group, struct nm_g
     struct nm_error busy;
     char flags[128] = "";
     int64_t trial_id;
-    int r = -ENOMEM;
+    int r;
 
     if (!conditions || !metrics) {
-        nm_error_errno(err, r, "out of memory");
+        r = nm_error_no_memory(err);
         goto out;
     }
     workload->ops->phases(workload, &phases);

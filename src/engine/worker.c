@@ -278,7 +278,7 @@ static int run_phases(struct worker *w, struct nm_error *err)
     nm_pattern_init(&run.pattern, job->origin, job->group, job->context.data);
     run.metrics = calloc(w->n_streams, sizeof(*run.metrics));
     if (!run.metrics)
-        return nm_error_errno(err, -ENOMEM, "out of memory");
+        return nm_error_no_memory(err);
     for (run.phase = job->setup_from; run.phase <= job->phase && !r; run.phase++) {
         bool last = run.phase == job->phase;
 
