@@ -220,6 +220,10 @@ static int unknown_section(const char *name, struct nm_error *err)
     const char *names[NAMES_MAX];
     size_t n = 0;
 
+    if (nm_profile_find(name))
+        return nm_error_set(err, -EINVAL, NM_REASON_NONE,
+                            "unknown section [%.60s]; a profile is written [profile %.60s]", name,
+                            name);
     for (const struct nm_option_section *const *s = nm_plan_sections(); *s && n < NAMES_MAX; s++)
         names[n++] = (*s)->name;
     nm_error_set(err, -EINVAL, NM_REASON_NONE, "unknown section [%.60s]", name);

@@ -253,6 +253,8 @@ static void test_plan_refuses_with_place_and_remedy(void **state)
         {NAS VOLUME "[run]\ntrials = 1,5\n", "p.ini:7: trials: \"1,5\""},
         {NAS VOLUME "[run]\norder = pases\n", "did you mean \"passes\"?"},
         {NAS VOLUME "[rum]\n", "p.ini:6: unknown section [rum]; did you mean \"run\"?"},
+        {NAS VOLUME "[atto2]\n",
+         "p.ini:6: unknown section [atto2]; a profile is written [profile atto2]"},
         {NAS VOLUME "[run fast]\n", "p.ini:6: [run] takes no name"},
         {NAS "[volume]\n", "p.ini:4: a name is missing: [volume NAME]"},
         {NAS "[volume a/b]\n", "p.ini:4: the name of a volume cannot contain \"/\""},
