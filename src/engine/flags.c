@@ -41,6 +41,7 @@ enum flag {
     FLAG_SYSTEM_DISK,
     FLAG_SHARED_LOAD,
     FLAG_NOT_PREFILLED,
+    FLAG_AT_LEAST,
     FLAGS
 };
 
@@ -77,6 +78,8 @@ static const struct {
     [FLAG_SHARED_LOAD] = {"shared-load", NM_N("another run was active on the target")},
     [FLAG_NOT_PREFILLED] = {"not-prefilled", NM_N("a thin LUN was read as it was found: blocks "
                                                   "that were never written come from no disk")},
+    [FLAG_AT_LEAST] = {"at-least", NM_N("the search ended at the largest number it was allowed to "
+                                        "try: more may be possible")},
 };
 
 const char *nm_flag_legend(const char *word)
@@ -208,6 +211,7 @@ void nm_flags_judge(const struct nm_flag_input *input, char *out, size_t size)
     on[FLAG_SHARED_LOAD] = has(input->conditions, "server.load", "shared");
     on[FLAG_NOT_PREFILLED] = !input->writes && input->found_blocks &&
                              has(input->conditions, "iscsi.provisioning", "thin");
+    on[FLAG_AT_LEAST] = input->limit_reached;
     judge_course(input, on);
     *out = '\0';
     for (int i = 0; i < FLAGS; i++)

@@ -22,6 +22,7 @@ struct nm_flag_input {
     bool writes, no_flush;      /* the phase writes; the protocol library cannot flush */
     bool found_blocks;          /* reads a device as it was found, nothing was written first */
     bool network;               /* not local, not simulated */
+    bool limit_reached;         /* a search ended where it was told to end */
     double repeat_speedup;      /* nm_flags_repeat_speedup(), 0 = unknown */
     double request_bytes;       /* mean of the READ or WRITE operations */
     double opposite_per_s; /* rate at which the same files were moved the other way just before,

@@ -196,6 +196,7 @@ static struct nm_flag_input flag_input(const struct nm_run *run, const struct nm
     enum nm_protocol protocol = group->target->protocol;
     const char *flush = nm_conditions_get(conditions, "flush");
     const struct nm_outcome *outcome = result->outcome;
+    const struct nm_metric *limit = nm_metrics_get(&outcome->metrics, "limit_reached");
     uint64_t space_bytes = workload->ops->size(workload, context, phase).space_bytes;
 
     return (struct nm_flag_input){
@@ -211,6 +212,7 @@ static struct nm_flag_input flag_input(const struct nm_run *run, const struct nm
         .found_blocks = context->on_blocks && !space_bytes,
         .no_flush = flush && !strcmp(flush, "ack"),
         .network = protocol != NM_PROTOCOL_LOCAL && protocol != NM_PROTOCOL_NULL,
+        .limit_reached = limit && limit->value > 0,
         .repeat_speedup = nm_flags_repeat_speedup(&outcome->metrics),
         .request_bytes = request_bytes(outcome, writes),
         .opposite_per_s = result->opposite_per_s,

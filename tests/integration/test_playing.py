@@ -42,6 +42,15 @@ class Search(harness.TestCase):
         self.assertEqual(metrics["limit_reached"], 0)
         self.assertAlmostEqual(metrics["carried_rate"], metrics["players"] * 1e6)
 
+    def test_a_search_that_was_stopped_says_so(self):
+        result = self.nasmark(
+            "bench", "null:films", "-w", "video:8Mbit", "--trials", "1", "--json",
+            *sets({"video.time": "400ms", "video.buffer": "100ms", "video.block": "16KiB",
+                   "video.size": "1MiB", "video.most": "2", "run.pause": "0s"}))
+        trial = phases_of(result)["search"]["trials"][0]
+        self.assertIn("at-least", trial["flags"])
+        self.assertIn("search, pass 1: players 2 in ", result.err)
+
     def test_too_many_players_underrun(self):
         result = self.nasmark(
             "bench", "null:films?rate=6500000", "-w", "video:13x8Mbit", "--trials", "1", "--json",

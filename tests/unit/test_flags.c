@@ -130,6 +130,16 @@ static void test_flags_of_a_thin_lun_as_it_was_found(void **state)
     assert_string_equal(flags_of(&input), "");
 }
 
+static void test_flags_of_a_search_that_was_stopped(void **state)
+{
+    struct nm_flag_input input = trial(100, 10);
+
+    (void)state;
+    assert_string_equal(flags_of(&input), "");
+    input.limit_reached = true;
+    assert_string_equal(flags_of(&input), "at-least");
+}
+
 static void test_flags_of_one_slow_direction(void **state)
 {
     struct nm_flag_input input = trial(100, 10);
@@ -254,6 +264,7 @@ int main(void)
         cmocka_unit_test(test_flags_of_memory_of_the_nas),
         cmocka_unit_test(test_flags_of_reading_the_same_again),
         cmocka_unit_test(test_flags_of_a_thin_lun_as_it_was_found),
+        cmocka_unit_test(test_flags_of_a_search_that_was_stopped),
         cmocka_unit_test(test_flags_of_one_slow_direction),
         cmocka_unit_test(test_flags_course_finds_the_knee),
         cmocka_unit_test(test_flags_have_legends),
