@@ -210,16 +210,28 @@ static void on_progress(void *context, const struct nm_job_progress *now)
     p->drawn = true;
 }
 
-/* "47.3 MB/s"; where bytes are not the result, its first metric: "players 12". */
+static const char *metric_text(const struct nm_metric *metric, char *out, size_t size)
+{
+    char number[40];
+
+    if (!strcmp(metric->unit, "B/s"))
+        return rate_text(metric->value, out, size);
+    if (!strcmp(metric->unit, "ns"))
+        return nm_units_format_duration((uint64_t)metric->value, out, size);
+    nm_units_format_double(metric->value, 4, number, sizeof(number));
+    snprintf(out, size, "%s%s", number, strcmp(metric->unit, "1/s") ? "" : "/s");
+    return out;
+}
+
+/* "47.3 MB/s"; where bytes are not the result, its first metric: "players 12", "access 8.1 ms". */
 static const char *result_text(const struct nm_trial_record *trial, char *out, size_t size)
 {
     const struct nm_metric *first = trial->metrics ? trial->metrics->items : NULL;
-    char number[40];
+    char value[48];
 
     if (trial->bytes || !first || !trial->metrics->count)
         return rate_text((double)trial->bytes * 1e9 / (double)trial->duration_ns, out, size);
-    snprintf(out, size, "%s %s", first->name,
-             nm_units_format_double(first->value, 4, number, sizeof(number)));
+    snprintf(out, size, "%s %s", first->name, metric_text(first, value, sizeof(value)));
     return out;
 }
 
