@@ -24,6 +24,8 @@
 #define XFS_MAGIC  0x58465342 /* not in linux/magic.h */
 #define FUSE_MAGIC 0x65735546
 
+#define TRIES 3
+
 static const struct {
     long magic;
     bool memory;      /* is the page cache */
@@ -76,20 +78,33 @@ static int asked_alignment(int fd)
     return 0;
 }
 
-/* Writes and reads one page directly. */
+/* Alignment where the kernel does not say. btrfs (Linux 6.18) takes requests below its 4 KiB and
+ * carries them through the page cache: only what was read back tells. */
+static int seen_alignment(int fd, void *page)
+{
+    bool fine = pwrite(fd, page, 512, 512) == 512 && pread(fd, page, 512, 512) == 512;
+
+    return fine && !is_resident(fd) ? 512 : (int)LOCAL_PAGE_BYTES;
+}
+
+/* Writes and reads one page directly. btrfs (Linux 6.18) writes data with checksums through the
+ * page cache and empties it afterwards, which does not always succeed on a busy machine: data are
+ * kept in memory where they stay every time. */
 static int try_direct(int fd, void *page, struct local_ability *ret)
 {
     int align = asked_alignment(fd);
+    bool kept = true;
 
     if (align < 0)
         return align;
-    if (pwrite(fd, page, LOCAL_PAGE_BYTES, 0) < 0 || pread(fd, page, LOCAL_PAGE_BYTES, 0) < 0)
-        return -errno;
-    if (!align)
-        align = pwrite(fd, page, 512, 512) == 512 ? 512 : (int)LOCAL_PAGE_BYTES;
-    ret->align_bytes = (uint32_t)align;
+    for (int i = 0; i < TRIES && kept; i++) {
+        if (pwrite(fd, page, LOCAL_PAGE_BYTES, 0) < 0 || pread(fd, page, LOCAL_PAGE_BYTES, 0) < 0)
+            return -errno;
+        kept = is_resident(fd);
+    }
+    ret->align_bytes = (uint32_t)(align ? align : seen_alignment(fd, page));
     ret->direct = true;
-    if (is_resident(fd)) {
+    if (kept) {
         ret->direct = false;
         ret->cached = LOCAL_CACHED_YES;
         snprintf(ret->reason, sizeof(ret->reason), "the file system keeps direct data in memory");

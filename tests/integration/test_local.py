@@ -5,6 +5,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 """
 import os
 import pathlib
+import shutil
 
 import harness
 from harness import run, unavailable
@@ -151,6 +152,19 @@ class Direct(LoopCase):
                             "run.verify=full")
         for phase in ("upload", "download"):
             self.assertNotIn("buffered", phases[phase]["trials"][0]["flags"])
+
+    def test_btrfs_takes_small_requests_into_the_page_cache(self):
+        if not shutil.which("mkfs.btrfs"):
+            unavailable("mkfs.btrfs is missing")
+        device = self.loop("256M")
+        run("mkfs.btrfs", "-q", device)
+        directory = self.mount(device)
+        found = self.conditions(f"local:{directory}")
+        self.assertEqual((found["direct"], found["cached"]), ("yes", "no"))
+        phases = self.bench(f"local:{directory}", "--workload", "access:1MiB", "--set",
+                            "access.steps=seq512B-read seq4KiB-read")
+        self.assertEqual(phases["seq512B-read"]["status"], "unsupported")
+        self.finished(phases["seq4KiB-read"])
 
     def test_512_byte_rows_on_4096_byte_sectors(self):
         device, directory = self.volume(sector=4096)
