@@ -65,6 +65,11 @@ int nm_import_decode(char **text, size_t *length, struct nm_error *err)
 
     if (*length >= 2 && (!memcmp(*text, "\xff\xfe", 2) || !memcmp(*text, "\xfe\xff", 2)))
         r = from_utf16(text, length, err);
+    if (r == 0 && *length >= 16 && !memcmp(*text, "SQLite format 3", 16))
+        return nm_error_set(
+            err, -EBADMSG, NM_REASON_CORRUPT,
+            "a database; `nasmark export --format json --db FILE` writes what can be "
+            "imported");
     if (r == 0 && memchr(*text, '\0', *length))
         r = nm_error_set(err, -EBADMSG, NM_REASON_CORRUPT,
                          "binary data; text in UTF-8, or UTF-16 with its mark, is read");

@@ -38,6 +38,8 @@ const char nm_report_css[] =
     "caption { text-align: left; font-weight: 600; padding: 0.3rem 0; }\n"
     "th, td { border: 1px solid var(--line); padding: 0.25rem 0.6rem; text-align: right;\n"
     "  vertical-align: top; }\n"
+    "table:has(thead th:nth-child(10)) { font-size: 0.8rem; }\n" /* Bonnie++ has 13 columns */
+    "table:has(thead th:nth-child(10)) :is(th, td) { padding: 0.2rem 0.3rem; }\n"
     "thead th { background: var(--shade); font-weight: 600; }\n"
     "th[scope=row], thead th:first-child { text-align: left; font-weight: normal; }\n"
     "td { font-variant-numeric: tabular-nums; }\n" NM_MARKUP_SHADES
@@ -73,4 +75,9 @@ const char nm_report_css[] =
     "  figure, table, tr { break-inside: avoid; }\n"
     "  h2, h3 { break-after: avoid; }\n"
     "  .scroll { overflow: visible; }\n"
+    "  .scroll th[scope=row], .tables > div { min-width: 0; }\n"
+    "  table { font-size: 8.5pt; overflow-wrap: anywhere; }\n" /* paper does not scroll */
+    "  thead th { overflow-wrap: normal; }\n"
+    "  table:has(thead th:nth-child(10)) { font-size: 6.5pt; }\n"
+    "  .compare td { white-space: normal; }\n"
     "}\n";

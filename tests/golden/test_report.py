@@ -8,6 +8,7 @@ import hashlib
 import html.parser
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -144,6 +145,20 @@ class Report(unittest.TestCase):
         self.assertIn("Course of the trials", text)
         text = Page(self.report("firmware=1.2", db=self.many)).text
         self.assertNotIn("against", text)
+
+    @unittest.skipUnless(shutil.which("chromium") and shutil.which("pdftotext"), "no browser")
+    def test_paper_has_every_column(self):
+        db, page, paper = (f"{self.directory.name}/{name}" for name in
+                           ("tools.db", "tools.html", "tools.pdf"))
+        subprocess.run([GOLDEN, "tools", db], check=True)
+        self.nasmark("report", "workload=bonnie*", "-o", page, db=db)
+        subprocess.run(["chromium", "--headless", "--no-sandbox", "--disable-gpu",
+                        "--user-data-dir=" + self.directory.name + "/profile",
+                        "--print-to-pdf=" + paper, "file://" + page],
+                       check=True, capture_output=True, timeout=60)
+        text = subprocess.run(["pdftotext", paper, "-"], check=True, capture_output=True).stdout
+        for number in ("12345.0/s", "17000.0/s"):  # first and last of the files
+            self.assertIn(number, text.decode())
 
     def test_the_database_is_not_touched(self):
         with open(self.db, "rb") as file:

@@ -82,6 +82,8 @@ static void test_decode_refuses_binary_data(void **state)
     (void)state;
     assert_int_equal(decode("dd: \0\n", 6, &text, &length), -EBADMSG);
     free(text);
+    assert_int_equal(decode("SQLite format 3\0", 16, &text, &length), -EBADMSG);
+    free(text);
     assert_int_equal(decode("\xff\xfe\0\0", 4, &text, &length), -EBADMSG);
     free(text);
 }
