@@ -38,8 +38,8 @@ static char *put(char *out, uint32_t value)
     int more = value < 0x80 ? 0 : value < 0x800 ? 1 : value < 0x10000 ? 2 : 3;
 
     *out++ = (char)(more ? (0xf00 >> (more + 1) & 0xff) | value >> 6 * more : value);
-    while (more--)
-        *out++ = (char)(0x80 | (value >> 6 * more & 0x3f));
+    for (; more > 0; more--)
+        *out++ = (char)(0x80 | (value >> 6 * (more - 1) & 0x3f));
     return out;
 }
 

@@ -141,13 +141,10 @@ const struct nm_command nm_command_align = {
     .help = "partition table, and whether its partitions are aligned to the blocks of the disk",
     .details =
         "Looks at a block device, an image file or a LUN (an iscsi: URL), reads only. A partition "
-        "is "
-        "aligned when it begins at a multiple of the grain: the physical block, or the minimum I/O "
-        "size where that is larger. An image does not tell its physical block; 4096 bytes are "
-        "assumed. "
-        "Exit status: 0 when every partition is aligned, 1 when one is not or the table is "
-        "damaged, "
-        "2 when it cannot be read.",
+        "is aligned when it begins at a multiple of the grain: the physical block, or the minimum "
+        "I/O size where that is larger. An image does not tell its physical block; 4096 bytes are "
+        "assumed. Exit status: 0 when every partition is aligned, 1 when one is not or the table "
+        "is damaged, 2 when it cannot be read.",
     .args = args,
     .n_args = sizeof(args) / sizeof(args[0]),
     .min_words = 1,

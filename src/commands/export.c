@@ -74,8 +74,7 @@ const struct nm_command nm_command_export = {
         "all trials. fio-json and crystaldiskmark can be imported again as what those programs "
         "save; crystaldiskmark is one card, so the selection has to name one volume, protocol and "
         "workload. bonnie is what bon_csv2html and bon_csv2txt read, dd what `time dd` prints; "
-        "both "
-        "can be imported again. SELECT as in `table`.",
+        "both can be imported again. SELECT as in `table`.",
     .args = args,
     .n_args = sizeof(args) / sizeof(args[0]),
     .max_words = SIZE_MAX,
