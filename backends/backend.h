@@ -142,7 +142,8 @@ struct nm_target_info {
     uint32_t physical_bytes; /* raw devices: of the medium, and how far its first block lies */
     uint32_t offset_bytes;   /* from the first byte; 0, 0 = not told */
     bool writable;           /* as far as it can be told without writing */
-    char identity[160];      /* what is behind the target: share + server id, fsid, NAA, st_dev */
+    bool prefill;       /* raw devices: write what is to be read, where claim() allows writing */
+    char identity[160]; /* what is behind the target: share + server id, fsid, NAA, st_dev */
 };
 
 struct nm_backend_ops {

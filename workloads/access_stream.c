@@ -94,11 +94,11 @@ int nm_access_start(const struct nm_workload *workload, const struct nm_workload
     stream->random =
         context->seed + phase * UINT64_C(0x5851f42d4c957f2d) + index * UINT64_C(0x14057b7ef767814f);
     stream->region_bytes = access->options.size_bytes / context->block_bytes * context->block_bytes;
-    if (stream->layout) /* whole file, by one stream; a device that is only read is left as it is */
+    if (stream->layout) /* whole file, by one stream */
         stream->region_bytes = access->options.size_bytes;
     if (stream->layout && context->on_blocks)
         stream->region_bytes -= stream->region_bytes % context->unit_bytes;
-    stream->idle = stream->layout && (index || (context->on_blocks && !access->writes));
+    stream->idle = stream->layout && (index || nm_access_reads_as_found(access, context));
     if (!strcmp(name, "pause")) {
         stream->idle = true;
         stream->pause_ns = access->options.pause_ns;
@@ -149,8 +149,10 @@ static bool run_is_full(struct stream *stream, uint64_t now_ns)
         stream->run_begin_ns = now_ns;
     if (stream->run_limit_bytes && stream->run_issued >= stream->run_limit_bytes)
         stream->run_full = true;
-    else if (stream->run_time_ns && now_ns - stream->run_begin_ns >= stream->run_time_ns)
-        stream->run_full = stream->results.by_time = true;
+    else if (stream->run_time_ns && now_ns - stream->run_begin_ns >= stream->run_time_ns) {
+        stream->run_full = true;
+        stream->results.by_time |= stream->run_limit_bytes > 0; /* else time is all there was */
+    }
     return stream->run_full;
 }
 
@@ -189,7 +191,7 @@ static enum nm_next issue(struct stream *stream, struct nm_op *op, uint64_t *pat
     op->length_bytes = length;
     /* The same offset always holds the same data, so reads can be verified whatever was written
      * last; a device that is read as it was found holds nobody knows what. */
-    *pattern_bytes = read && stream->context.on_blocks && !stream->access->writes
+    *pattern_bytes = read && nm_access_reads_as_found(stream->access, &stream->context)
                          ? NM_NO_PATTERN
                          : op->offset_bytes;
     stream->run_issued += length;

@@ -33,9 +33,9 @@ static const struct nm_phase write_read[] = {
                     .drop_caches = true},
 };
 
-/* On files the set-up writes the file; on a device there is nothing to set up. */
+/* The set-up writes what is read, but for a device that is not ours. */
 static const struct nm_phase read_only[] = {
-    {.name = "prepare", .role = NM_PHASE_SETUP, .needs = DATA_OPS},
+    {.name = "prepare", .role = NM_PHASE_SETUP, .needs = DATA_OPS, .fills = true},
     {.name = "read",
      .role = NM_PHASE_MEASURED,
      .needs = DATA_OPS | NM_OP_MASK(NM_OP_READ),
@@ -114,6 +114,13 @@ static size_t list_phases(const struct nm_workload *workload, const struct nm_ph
     return 2;
 }
 
+/* A device that is only read and not ours: nobody knows what it holds. */
+static bool reads_as_found(const struct sequential *sequential,
+                           const struct nm_workload_context *context)
+{
+    return sequential->read_only && context->on_blocks && !context->prefill;
+}
+
 static struct nm_workload_size size_of(const struct nm_workload *workload,
                                        const struct nm_workload_context *context, size_t phase)
 {
@@ -124,7 +131,7 @@ static struct nm_workload_size size_of(const struct nm_workload *workload,
     list_phases(workload, &list);
     if (list[phase].role == NM_PHASE_MEASURED)
         size.bytes = sequential->size_bytes;
-    if (!context->on_blocks || !sequential->read_only)
+    if (!reads_as_found(sequential, context))
         size.space_bytes = sequential->size_bytes;
     return size;
 }
@@ -175,8 +182,8 @@ static int start(const struct nm_workload *workload, const struct nm_workload_co
         return nm_error_no_memory(err);
     list_phases(workload, &list);
     stream->context = *context;
-    stream->skip = list[phase].role == NM_PHASE_SETUP && context->on_blocks;
-    stream->foreign = sequential->read_only && context->on_blocks;
+    stream->foreign = reads_as_found(sequential, context);
+    stream->skip = list[phase].role == NM_PHASE_SETUP && stream->foreign;
     stream->transfer.local = -1;
     stream->transfer.write = list[phase].role == NM_PHASE_SETUP || list[phase].writes;
     stream->transfer.flush = true; /* one file per stream: its flush is the end of the write */

@@ -90,6 +90,7 @@ struct nm_phase {
     bool writes;      /* data go to the target (direction of the table's columns) */
     bool drop_caches; /* the engine drops client caches (and evicts, if asked) before this phase */
     bool buffered;    /* local targets: through the page cache, like the original tool */
+    bool fills;       /* set-up that writes what is only read later; raw devices: if prefill */
 };
 
 /* The part of the plan every workload sees. */
@@ -100,6 +101,7 @@ struct nm_workload_context {
     bool flush_each_file;      /* flush = file */
     bool verify_full;          /* verify = full: engine regenerates and compares each READ */
     bool on_blocks;            /* the target is a raw device, not files */
+    bool prefill;              /* raw device: it is ours, phases with `fills` write */
     uint64_t capacity_bytes;   /* raw device: size; files: free space; UINT64_MAX unknown */
     uint32_t unit_bytes;       /* raw device: logical block; 1 for files */
     uint64_t seed;             /* of this group in this pass */

@@ -26,6 +26,12 @@ static const struct nm_option options[] = {
      .min = 1,
      .max = NM_ISCSI_SESSIONS_MAX,
      .help = "iSCSI sessions (TCP connections) per stream; requests are spread over them"},
+    {.name = "prefill",
+     .type = NM_OPTION_BOOL,
+     .offset = offsetof(struct nm_iscsi_options, prefill),
+     .preset = "yes",
+     .help = "write what is to be read before, on a raw LUN that may be overwritten; blocks of a "
+             "thin LUN that were never written come from no disk"},
     {.name = "initiator",
      .type = NM_OPTION_STRING,
      .offset = offsetof(struct nm_iscsi_options, initiator),
@@ -139,7 +145,8 @@ static int describe(struct nm_session *base, struct nm_target_info *info,
                                     .block_bytes = session->capacity.block_bytes,
                                     .physical_bytes = session->capacity.physical_bytes,
                                     .offset_bytes = session->capacity.offset_bytes,
-                                    .writable = !session->write_protected};
+                                    .writable = !session->write_protected,
+                                    .prefill = session->options->prefill};
     /* Cut on purpose; no LUN is known whose name and serial differ only behind byte 90. */
     snprintf(info->identity, sizeof(info->identity), "%.90s%s%.60s",
              session->naa[0] ? session->naa : session->target, session->serial[0] ? " serial " : "",

@@ -9,6 +9,7 @@
 struct nm_iscsi_options {
     char *allow_destroy; /* words IQN/LUN */
     uint32_t sessions;
+    bool prefill;
     char *initiator; /* NULL = made from the host name */
 };
 

@@ -70,6 +70,7 @@ void nm_group_context(const struct nm_plan *plan, const struct nm_group *group,
     context->flush_each_file = plan->run.flush == NM_FLUSH_FILE;
     context->verify_full = plan->run.verify == NM_VERIFY_FULL;
     context->on_blocks = on_blocks;
+    context->prefill = on_blocks && target->info.prefill && target->claim == NM_CLAIM_RAW;
     context->capacity_bytes = on_blocks ? target->info.total_bytes : target->info.free_bytes;
     context->unit_bytes = on_blocks && target->info.block_bytes ? target->info.block_bytes : 1;
     context->source = plan->run.source;
@@ -87,6 +88,14 @@ static bool writes_anything(const struct scene *scene)
 {
     for (size_t i = 0; i < scene->n_phases; i++)
         if (scene->phases[i].needs & NM_OP_MASK(NM_OP_WRITE))
+            return true;
+    return false;
+}
+
+static bool fills_anything(const struct scene *scene)
+{
+    for (size_t i = 0; i < scene->n_phases; i++)
+        if (scene->phases[i].fills)
             return true;
     return false;
 }
@@ -169,6 +178,21 @@ static void say_shared(const struct scene *scene)
     target->shared_said |= target->shared;
 }
 
+/* What is only read is written before, where that is allowed: else it is read as it was found. */
+static int claim_to_fill(struct scene *scene, struct nm_error *err)
+{
+    struct nm_error refused = {0};
+    int r = nm_target_claim(scene->group->target, scene->run->runner, scene->backend, NM_CLAIM_RAW,
+                            &refused);
+
+    if (r == 0)
+        note_raw_writes(scene);
+    if (r == 0 || refused.reason == NM_REASON_PROTECTED || refused.reason == NM_REASON_READ_ONLY)
+        return 0;
+    *err = refused;
+    return r;
+}
+
 /* Consent, space, directories: everything before the first phase. */
 static int prepare(struct scene *scene, struct nm_error *err)
 {
@@ -177,6 +201,12 @@ static int prepare(struct scene *scene, struct nm_error *err)
     bool files = scene->backend->traits & NM_TRAIT_FILES;
     int r = check_space(scene, err);
 
+    if (!r && scene->on_blocks && target->info.prefill && !writes_anything(scene) &&
+        fills_anything(scene)) {
+        r = claim_to_fill(scene, err);
+        if (r < 0)
+            return r;
+    }
     /* Files on a device need it to be ours even for reading: they are made first. */
     if (!r && (writes_anything(scene) || (files && scene->backend->claim))) {
         r = nm_target_claim(target, runner, scene->backend, files ? NM_CLAIM_FILES : NM_CLAIM_RAW,

@@ -190,6 +190,28 @@ class ForeignData(IscsiTestCase):
         result = self.bench(self.url("thin"), "copy:1x1MB,10x2KB", deadline_s=60)
         self.assertEqual("ok", self.phases(result)["download"]["status"])
 
+    def test_isc15_what_is_only_read_is_written_before(self):
+        """A LUN that may be overwritten; else it is read as it was found, and the number tells."""
+        image, = self.target(f"{IQN}:fill", (1, 64 * MIB))
+        self.tgtadm("-m", "logicalunit", "-o", "update", "-t", str(self.next_target), "-l", "1",
+                    "-P", "thin_provisioning=1")
+        url = self.url("fill", query="fs=raw")
+        reads = (("sequential:32MiB,read",),
+                 ("access:32MiB", "--set", "access.steps=rnd4KiB-q4t1-read", "--set",
+                  "access.time=1s", "--set", "run.pause=0s"))
+        for workload, *more in reads:
+            with self.subTest(workload):
+                found = self.bench(url, workload, "--set", "iscsi.prefill=no", *more)
+                self.assertFalse(any(image.read_bytes()))
+                filled = self.bench(url, workload, "--set", "run.verify=full", *more)
+                self.assertTrue(any(image.read_bytes()))
+                for result, flagged in ((found, True), (filled, False)):
+                    for phase in self.phases(result).values():
+                        self.assertEqual("ok", phase["status"], result)
+                        self.assertEqual(flagged, "not-prefilled" in phase["flags"], result)
+                os.truncate(image, 0)
+                os.truncate(image, 64 * MIB)
+
 
 class OddLuns(IscsiTestCase):
     def test_isc04_larger_than_the_lun(self):

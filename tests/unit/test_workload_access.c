@@ -97,6 +97,28 @@ static void test_access_ends_by_length_and_stays_inside(void **state)
     workload->ops->free(workload);
 }
 
+static void test_access_says_when_the_time_ended_a_length(void **state)
+{
+    static const char *const settings[][2] = {{"steps", "rnd4k-q4t1-read"},
+                                              {"size", "1MiB"},
+                                              {"length", "1GiB"},
+                                              {"time", "1s"},
+                                              {"runs", "1"},
+                                              {NULL, NULL}};
+    struct nm_workload *workload = make("access", settings);
+    static struct nm_metrics metrics;
+    struct world world = {
+        .step_ns = NM_NS_PER_MS, .lowest_offset = UINT64_MAX, .metrics = &metrics, .now_ns = 1};
+    size_t phase = find_phase(workload, "rnd4KiB-q4t1-read");
+    struct nm_workload_context context = context_for(workload, phase);
+    uint64_t bytes, files;
+
+    (void)state;
+    assert_int_equal(sim_run(workload, &context, phase, 0, &world, &bytes, &files), 0);
+    assert_true(nm_metrics_get(&metrics, "ended_by_time")->value == 1);
+    workload->ops->free(workload);
+}
+
 static void test_access_ends_by_time_and_reports_best_and_median(void **state)
 {
     static const char *const settings[][2] = {{"steps", "rnd4k-q4t1-mix70"},
@@ -120,7 +142,7 @@ static void test_access_ends_by_time_and_reports_best_and_median(void **state)
     assert_true(nm_metrics_get(&metrics, "best_rate")->value > 4.09e6);
     assert_true(nm_metrics_get(&metrics, "median_rate")->value <=
                 nm_metrics_get(&metrics, "best_rate")->value);
-    assert_true(nm_metrics_get(&metrics, "ended_by_time")->value == 1);
+    assert_true(nm_metrics_get(&metrics, "ended_by_time")->value == 0); /* no length to miss */
     assert_non_null(nm_metrics_get(&metrics, "run3_iops"));
 
     /* two threads together: rates add up, latency does not */
@@ -196,6 +218,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_step_names_are_canonical),
         cmocka_unit_test(test_access_ends_by_length_and_stays_inside),
+        cmocka_unit_test(test_access_says_when_the_time_ended_a_length),
         cmocka_unit_test(test_access_ends_by_time_and_reports_best_and_median),
         cmocka_unit_test(test_access_lays_out_the_file_once),
         cmocka_unit_test(test_access_takes_whole_blocks_of_a_device),
