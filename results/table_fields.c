@@ -2,7 +2,8 @@
  *
  * A phase has one column, its rate. In a table of steps it has those of the tool that the steps
  * come from: rate and IO/s like ATTO where a step runs once, and the card of CrystalDiskMark (best,
- * median, IO/s of the best, lowest mean latency) where it runs several times.
+ * median, IO/s of the best, lowest mean latency) where it runs several times. A mix also has a
+ * column for each of its streams.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "table_grid.h"
@@ -15,7 +16,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PARTS_MAX 4
+#define PARTS_MAX   4
+#define STREAMS_MAX 16 /* of a kind, as many as a table is wide */
 
 static double metric_of(const struct nm_cell *cell, const char *name)
 {
@@ -27,6 +29,16 @@ static double metric_of(const struct nm_cell *cell, const char *name)
     nm_cell_metrics(cell, &metrics);
     metric = nm_metrics_get(&metrics, name);
     return metric ? metric->value : NAN;
+}
+
+/* Some cell has it. */
+static bool has_metric(const struct nm_grid *grid, const char *name)
+{
+    for (size_t row = 0; row < grid->n_rows; row++)
+        for (size_t k = 0; k < grid->n_columns; k++)
+            if (isfinite(metric_of(nm_grid_cell(grid, row, k), name)))
+                return true;
+    return false;
 }
 
 /* Several runs in a trial, or a card of that very tool. */
@@ -62,13 +74,31 @@ static double io_per_s(const struct nm_grid *grid, const struct nm_cell *cell)
     return (grid->is_card ? best_rate(cell) : cell->bytes_per_s) / step.block_bytes;
 }
 
+/* "reader2_rate" */
+static double stream_rate(const struct nm_cell *cell, const struct nm_field *field)
+{
+    char name[32];
+
+    snprintf(name, sizeof(name), "%s%u_rate", field->part == NM_FIELD_READER ? "reader" : "writer",
+             field->stream);
+    return metric_of(cell, name);
+}
+
 double nm_field_number(const struct nm_table_doc *doc, const struct nm_grid *grid, size_t row,
                        size_t field)
 {
     const struct nm_cell *cell = nm_grid_cell(grid, row, grid->fields[field].column);
     double unit = doc->style->mebi ? 1048576.0 : 1e6;
 
-    if (!cell || !cell->n_ok || !isfinite(cell->bytes_per_s))
+    if (!cell || !cell->n_ok)
+        return NAN;
+    switch (grid->fields[field].part) {
+    case NM_FIELD_READER:
+    case NM_FIELD_WRITER: return stream_rate(cell, &grid->fields[field]) / unit;
+    case NM_FIELD_UNDERRUNS: return metric_of(cell, "underruns");
+    default: break;
+    }
+    if (!isfinite(cell->bytes_per_s))
         return NAN;
     switch (grid->fields[field].part) {
     case NM_FIELD_RATE: return cell->bytes_per_s / unit;
@@ -76,8 +106,8 @@ double nm_field_number(const struct nm_table_doc *doc, const struct nm_grid *gri
     case NM_FIELD_MEDIAN: return metric_of(cell, "median_rate") / unit;
     case NM_FIELD_IOPS: return io_per_s(grid, cell);
     case NM_FIELD_LATENCY: return metric_of(cell, "mean_latency") / 1e3;
+    default: return NAN;
     }
-    return NAN;
 }
 
 /* ---- which there are */
@@ -90,6 +120,28 @@ static bool has_numbers(const struct nm_table_doc *doc, const struct nm_grid *gr
     return false;
 }
 
+/* Streams of a mix: readers with their underruns, writers where there are several. */
+static void list_streams(const struct nm_table_doc *doc, struct nm_grid *grid, size_t column)
+{
+    static const enum nm_field_part parts[] = {NM_FIELD_READER, NM_FIELD_UNDERRUNS,
+                                               NM_FIELD_WRITER};
+
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        size_t first = grid->n_fields;
+
+        for (unsigned stream = 1; stream <= STREAMS_MAX; stream++) {
+            grid->fields[grid->n_fields] =
+                (struct nm_field){.column = column, .part = parts[i], .stream = stream};
+            if (!has_numbers(doc, grid, grid->n_fields) ||
+                (parts[i] == NM_FIELD_UNDERRUNS && stream > 1))
+                break;
+            grid->n_fields++;
+        }
+        if (parts[i] == NM_FIELD_WRITER && grid->n_fields == first + 1)
+            grid->n_fields = first; /* the phase itself says it */
+    }
+}
+
 int nm_fields_list(const struct nm_table_doc *doc, struct nm_grid *grid, struct nm_pool *pool,
                    struct nm_error *err)
 {
@@ -99,7 +151,8 @@ int nm_fields_list(const struct nm_table_doc *doc, struct nm_grid *grid, struct 
                                               NM_FIELD_LATENCY};
     const enum nm_field_part *parts = plain;
     char common[NM_WORDS];
-    size_t n = 1;
+    size_t n = 1, room;
+    bool is_mix_table;
 
     grid->is_card = grid->by_step && is_card(grid);
     if (grid->by_step) {
@@ -114,16 +167,21 @@ int nm_fields_list(const struct nm_table_doc *doc, struct nm_grid *grid, struct 
         if (!grid->head)
             return nm_error_errno(err, -ENOMEM, "table: out of memory");
     }
-    grid->fields = nm_pool_alloc(pool, PARTS_MAX * grid->n_columns * sizeof(*grid->fields));
+    is_mix_table = !grid->by_step && has_metric(grid, "writer1_rate");
+    room = is_mix_table ? 2 * STREAMS_MAX + 3 : PARTS_MAX;
+    grid->fields = nm_pool_alloc(pool, room * grid->n_columns * sizeof(*grid->fields));
     if (!grid->fields)
         return nm_error_errno(err, -ENOMEM, "table: out of memory");
-    for (size_t k = 0; k < grid->n_columns; k++)
+    for (size_t k = 0; k < grid->n_columns; k++) {
         for (size_t i = 0; i < n; i++) {
             grid->fields[grid->n_fields] = (struct nm_field){.column = k, .part = parts[i]};
             /* an imported card has no median */
             if (!i || has_numbers(doc, grid, grid->n_fields))
                 grid->n_fields++;
         }
+        if (is_mix_table)
+            list_streams(doc, grid, k);
+    }
     return 0;
 }
 
@@ -150,6 +208,17 @@ const char *nm_field_title(const struct nm_table_doc *doc, const struct nm_grid 
     case NM_FIELD_IOPS: snprintf(out, NM_WORDS, "%s", nm_tr(doc->language, NM_N("IO/s"))); break;
     case NM_FIELD_LATENCY:
         snprintf(out, NM_WORDS, "%s", nm_tr(doc->language, NM_N("latency [us]")));
+        break;
+    case NM_FIELD_READER:
+        snprintf(out, NM_WORDS, "%s %u", nm_tr(doc->language, NM_N("Player")),
+                 grid->fields[field].stream);
+        break;
+    case NM_FIELD_WRITER:
+        snprintf(out, NM_WORDS, "%s %u", nm_tr(doc->language, NM_N("Upload")),
+                 grid->fields[field].stream);
+        break;
+    case NM_FIELD_UNDERRUNS:
+        snprintf(out, NM_WORDS, "%s", nm_tr(doc->language, NM_N("Underruns")));
         break;
     }
     return out;
@@ -202,9 +271,13 @@ const char *nm_field_text(const struct nm_table_doc *doc, const struct nm_grid *
     out[0] = '\0';
     if (!isfinite(number))
         return out;
-    digits = grid->fields[field].part == NM_FIELD_MEDIAN ? doc->style->digits
-             : number >= 100                             ? 0
-                                                         : -1;
+    switch (grid->fields[field].part) {
+    case NM_FIELD_MEDIAN:
+    case NM_FIELD_READER:
+    case NM_FIELD_WRITER: digits = doc->style->digits; break;
+    case NM_FIELD_UNDERRUNS: digits = 0; break;
+    default: digits = number >= 100 ? 0 : -1; break;
+    }
     return nm_units_format_rate(number, digits, nm_language_decimal_sign(doc->language), out,
                                 NM_WORDS);
 }

@@ -21,10 +21,14 @@ enum nm_field_part {
     NM_FIELD_MEDIAN,
     NM_FIELD_IOPS,
     NM_FIELD_LATENCY, /* us */
+    NM_FIELD_READER,  /* rate of one stream of a mix */
+    NM_FIELD_WRITER,
+    NM_FIELD_UNDERRUNS, /* of all readers */
 };
 struct nm_field {
     size_t column;
     enum nm_field_part part;
+    unsigned stream; /* from 1 */
 };
 
 /* One table. Row and column names are read from a cell that has them. */
@@ -36,7 +40,7 @@ struct nm_grid {
     const struct nm_cell **rows, **columns;
     const struct nm_cell **cells; /* row-major, nm_grid_cell() */
     size_t row_room, column_room;
-    struct nm_field *fields; /* columns to print; one per phase unless by_step */
+    struct nm_field *fields; /* columns to print; one per phase but for steps and mixes */
     size_t n_fields;
     const char *head; /* of the column of row names; NULL = nm_words_rows() knows it */
     bool is_card;     /* by_step, and a step is several runs: best and median */

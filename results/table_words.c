@@ -68,7 +68,7 @@ static const struct word phases[] = {
     {"access", NM_N("Access time")},
     {"search", NM_N("Most players")},
     {"play", NM_N("Playback")},
-    {"load", NM_N("Load")},
+    {"load", NM_N("Upload")},
     {NULL, NULL},
 };
 

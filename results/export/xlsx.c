@@ -191,7 +191,7 @@ static bool has_rate(const struct nm_table_doc *doc, const struct nm_grid *grid)
 {
     for (size_t row = 0; row < grid->n_rows; row++)
         for (size_t k = 0; k < grid->n_fields; k++)
-            if (isfinite(nm_field_number(doc, grid, row, k)))
+            if (nm_field_is_main(grid, k) && isfinite(nm_field_number(doc, grid, row, k)))
                 return true;
     return false;
 }

@@ -258,7 +258,9 @@ class Commands(unittest.TestCase):
             trial("drive:write", "write", 3, ("average_rate", "B/s", "higher", 98.2e6),
                   writes=True),
             trial("office", "load", 1, ("write_rate", "B/s", "higher", 71.3e6),
-                  ("underruns", "1", "lower", 0), writes=True)]
+                  ("underruns", "1", "lower", 3), ("reader1_rate", "B/s", "higher", 1e6),
+                  ("reader2_rate", "B/s", "higher", 0.97e6),
+                  ("writer1_rate", "B/s", "higher", 71.3e6), writes=True)]
         path = self.directory.name + "/in.json"
         with open(path, "w", encoding="utf-8") as f:
             json.dump({"schema": 1, "trials": trials}, f)

@@ -121,6 +121,9 @@ class Everywhere(harness.LabTestCase):
                     self.assertGreater(metrics[reader + "_rate"], 1e6)
                     self.assertLess(metrics[reader + "_rate"], 6e6)
                     self.assertGreaterEqual(metrics[reader + "_underruns"], 0)
+                table = self.nasmark("table", "--db", self.scratch / f"{name}.db").out
+                for column in ("Upload", "Player 1", "Player 2", "Underruns"):
+                    self.assertIn(column, table)
 
     def test_a_lun_keeps_every_byte(self):
         target = self.lab["ISCSI_TARGET_tiny"]
