@@ -43,7 +43,7 @@ const struct nm_condition_def nm_condition_table[] = {
     KEY("destination", "", 0, "where downloaded data went: memory or a directory"),
     KEY("files_per_directory", "", 0, "files in one directory at most"),
     KEY("workload.options", "", 0, "options of the workload that are not the defaults"),
-    KEY("workload.size", "B", 0, "amount of data, where the workload chooses it itself"),
+    KEY("workload.size", "B", 0, "amount of data that is worked on"),
     INFO("workload.of", "", "workload that the profile is made of"),
     INFO("keep", "", "files stay on the target"),
     INFO("pause_ns", "ns", "pause between trials"),

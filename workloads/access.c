@@ -14,6 +14,7 @@
 #include "units.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -140,6 +141,16 @@ static struct nm_workload_size size_of(const struct nm_workload *workload,
     return size;
 }
 
+static void describe(const struct nm_workload *workload, const struct nm_workload_context *context,
+                     size_t phase, struct nm_conditions *conditions)
+{
+    const struct nm_access *access = (const struct nm_access *)workload;
+
+    (void)context;
+    (void)phase;
+    nm_conditions_set(conditions, "workload.size", "%" PRIu64, access->options.size_bytes);
+}
+
 /* The layout is written as the plan says; everything else as its step says. */
 static void shape(const struct nm_workload *workload, size_t phase,
                   struct nm_workload_context *context)
@@ -224,6 +235,7 @@ static void shape(const struct nm_workload *workload, size_t phase,
         .key = key,                                                                                \
         .phases = phases,                                                                          \
         .size = size_of,                                                                           \
+        .describe = describe,                                                                      \
         .shape = shape,                                                                            \
         .start = nm_access_start,                                                                  \
         .next_op = nm_access_next_op,                                                              \

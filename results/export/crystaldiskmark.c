@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -173,6 +174,21 @@ static const char *first_condition(const struct nm_cell *cell, const char *name)
     return nm_conditions_get(cell->conditions, name);
 }
 
+/* "1 GiB", "64 MiB"; NULL = not known. */
+static const char *size_of(const struct nm_cell *card, char *out, size_t room)
+{
+    const char *stored = first_condition(card, "workload.size");
+    unsigned long long bytes = stored ? strtoull(stored, NULL, 10) : 0;
+
+    if (!bytes)
+        return NULL;
+    if (bytes % (1 << 30) == 0)
+        snprintf(out, room, "%llu GiB", bytes >> 30);
+    else
+        snprintf(out, room, "%.6g MiB", (double)bytes / (1 << 20));
+    return out;
+}
+
 /* Size as printed there, "1 GiB (x5)": the figures of an imported card, else what the runs say. */
 static void write_foot(const struct nm_cell *card, FILE *out)
 {
@@ -180,7 +196,7 @@ static void write_foot(const struct nm_cell *card, FILE *out)
     const char *size = first_condition(card, "import.size");
     const char *loops = first_condition(card, "import.loops"),
                *date = first_condition(card, "import.date");
-    char text[160], runs[24];
+    char text[160], runs[24], measured[40];
     time_t seconds = (time_t)(trial->start_utc_ns / NM_NS_PER_S);
     struct tm tm;
     uint32_t n = 0;
@@ -192,6 +208,8 @@ static void write_foot(const struct nm_cell *card, FILE *out)
         snprintf(runs, sizeof(runs), "%u", n);
         loops = runs;
     }
+    if (!size)
+        size = size_of(card, measured, sizeof(measured));
     putc('\n', out);
     write_remark("Profile",
                  card->imported ? first_condition(card, "import.profile") : card->workload, out);
@@ -205,7 +223,7 @@ static void write_foot(const struct nm_cell *card, FILE *out)
         date = text;
     }
     write_remark("Date", date, out);
-    write_remark("OS", first_condition(card, "import.system"), out);
+    write_remark("OS", first_condition(card, card->imported ? "import.system" : "client.os"), out);
     snprintf(text, sizeof(text), "%.60s %.30s, %.40s over %.20s", card->nas, card->firmware,
              card->label && *card->label ? card->label : card->volume, card->protocol);
     write_remark("Comment", card->imported ? first_condition(card, "import.note") : text, out);

@@ -70,6 +70,9 @@ class Workloads(harness.LabTestCase):
                 if workload.startswith("cdm"):
                     self.assertGreaterEqual(metrics["best_rate"], metrics["median_rate"])
                     self.assertGreater(metrics["mean_latency"], 0)
+            if workload == "cdm8":
+                card = self.nasmark("export", "--format", "crystaldiskmark", f"workload={workload}")
+                self.assertIn("\n   Test: 4 MiB (x2)\n", card.out)
 
     def test_smb(self):
         self.all_have_numbers(self.measure("smb", self.lab["SMB_TARGET_plain"],
