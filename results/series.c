@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Cells of one series return 0. */
-static int by_series(const struct nm_cell *a, const struct nm_cell *b)
+static int by_names(const struct nm_cell *a, const struct nm_cell *b)
 {
     int r = strcmp(a->nas, b->nas);
 
@@ -21,8 +21,13 @@ static int by_series(const struct nm_cell *a, const struct nm_cell *b)
         r = strcmp(a->protocol, b->protocol);
     if (!r)
         r = strcmp(a->workload, b->workload);
-    if (!r)
-        r = strcmp(a->phase, b->phase);
+    return r ? r : strcmp(a->phase, b->phase);
+}
+
+static int by_series(const struct nm_cell *a, const struct nm_cell *b)
+{
+    int r = by_names(a, b);
+
     if (!r)
         r = a->imported - b->imported;
     return r ? r : strcmp(a->conditions_hash, b->conditions_hash);
@@ -136,6 +141,20 @@ static void series_done(struct nm_series *series)
     free(series->changes);
 }
 
+/* Fills series->above, while those of the same names are neighbours. */
+static void find_above(struct nm_series_set *set)
+{
+    for (size_t i = 0, end; i < set->count; i = end) {
+        const struct nm_cell *lowest = set->items[i].first;
+
+        for (end = i + 1; end < set->count && !by_names(lowest, set->items[end].first); end++)
+            if (set->items[end].first < lowest)
+                lowest = set->items[end].first;
+        for (size_t k = i; k < end; k++)
+            set->items[k].above = set->items[k].first == lowest ? NULL : lowest;
+    }
+}
+
 /* Every series, ordered by its first cell. */
 static int build_all(struct nm_series_set *set, const struct nm_cell **order, size_t n,
                      const char *metric, double margin, struct nm_error *err)
@@ -153,6 +172,7 @@ static int build_all(struct nm_series_set *set, const struct nm_cell **order, si
         if (!series->n)
             series_done(&set->items[--set->count]);
     }
+    find_above(set);
     qsort(set->items, set->count, sizeof(*set->items), by_first_cell);
     return 0;
 }

@@ -21,6 +21,8 @@ struct nm_series_point {
 
 struct nm_series {
     const struct nm_cell *first; /* names the cell */
+    const struct nm_cell
+        *above; /* of an earlier series of the same names, other conditions; NULL */
     const char *metric;
     char unit[16];
     bool lower_is_better;

@@ -48,29 +48,22 @@ static void write_sparkline(const struct nm_series *series, FILE *out)
 }
 
 /* What tells this series from an earlier one of the same cell. */
-static void write_difference(const struct nm_series_set *set, size_t at, FILE *out)
+static void write_difference(const struct nm_series *series, FILE *out)
 {
-    const struct nm_cell *cell = set->items[at].first;
+    const struct nm_cell *cell = series->first, *other = series->above;
+    const struct nm_condition_def *def;
     size_t from = 0;
 
-    for (size_t i = 0; i < at; i++) {
-        const struct nm_cell *other = set->items[i].first;
-        const struct nm_condition_def *def;
-
-        if (strcmp(cell->nas, other->nas) || strcmp(cell->volume, other->volume) ||
-            strcmp(cell->protocol, other->protocol) || strcmp(cell->workload, other->workload) ||
-            strcmp(cell->phase, other->phase))
-            continue;
-        def = nm_conditions_conflict(other->conditions, cell->conditions, NM_FACTOR_FIRMWARE, NULL,
-                                     &from);
-        if (def)
-            fprintf(out, "  other conditions than above: %s %s, not %s\n", def->name,
-                    nm_conditions_get(cell->conditions, def->name),
-                    nm_conditions_get(other->conditions, def->name));
-        else
-            fprintf(out, "  other conditions than above%s\n", cell->imported ? " (imported)" : "");
+    if (!other)
         return;
-    }
+    def = nm_conditions_conflict(other->conditions, cell->conditions, NM_FACTOR_FIRMWARE, NULL,
+                                 &from);
+    if (def)
+        fprintf(out, "  other conditions than above: %s %s, not %s\n", def->name,
+                nm_conditions_get(cell->conditions, def->name),
+                nm_conditions_get(other->conditions, def->name));
+    else
+        fprintf(out, "  other conditions than above%s\n", cell->imported ? " (imported)" : "");
 }
 
 static const struct nm_history_change *change_at(const struct nm_series *series, size_t at)
@@ -111,8 +104,8 @@ static void write_newest(const struct nm_series *series, FILE *out)
     char low[48], high[48];
 
     if (series->n < NM_HISTORY_MIN_VERSIONS)
-        fprintf(out, "  %zu versions; a change is looked for from %d on\n", series->n,
-                NM_HISTORY_MIN_VERSIONS);
+        fprintf(out, "  %zu version%s; a change is looked for from %d on\n", series->n,
+                series->n == 1 ? "" : "s", NM_HISTORY_MIN_VERSIONS);
     if (!newest->known)
         return;
     fprintf(out, "  newest: %s the 99 %% range %s..%s of the %zu versions before it (t %.1f)%s\n",
@@ -133,7 +126,7 @@ int nm_series_write_text(const struct nm_series_set *set, FILE *out, struct nm_e
                 is_rate(series) ? "" : series->metric);
         write_sparkline(series, out);
         fputc('\n', out);
-        write_difference(set, i, out);
+        write_difference(series, out);
         if (series->n_cut)
             fprintf(out, "  the oldest %zu versions are left out\n", series->n_cut);
         write_points(series, out);

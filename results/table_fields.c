@@ -31,13 +31,16 @@ static double metric_of(const struct nm_cell *cell, const char *name)
     return metric ? metric->value : NAN;
 }
 
-/* Some cell has it. */
-static bool has_metric(const struct nm_grid *grid, const char *name)
+/* Rates of streams; a mix moves no bytes of its own. */
+static bool is_mix_table(const struct nm_grid *grid)
 {
     for (size_t row = 0; row < grid->n_rows; row++)
-        for (size_t k = 0; k < grid->n_columns; k++)
-            if (isfinite(metric_of(nm_grid_cell(grid, row, k), name)))
+        for (size_t k = 0; k < grid->n_columns; k++) {
+            const struct nm_cell *cell = nm_grid_cell(grid, row, k);
+
+            if (cell && !isfinite(cell->bytes_per_s) && isfinite(metric_of(cell, "writer1_rate")))
                 return true;
+        }
     return false;
 }
 
@@ -152,7 +155,7 @@ int nm_fields_list(const struct nm_table_doc *doc, struct nm_grid *grid, struct 
     const enum nm_field_part *parts = plain;
     char common[NM_WORDS];
     size_t n = 1, room;
-    bool is_mix_table;
+    bool has_streams;
 
     grid->is_card = grid->by_step && is_card(grid);
     if (grid->by_step) {
@@ -167,8 +170,8 @@ int nm_fields_list(const struct nm_table_doc *doc, struct nm_grid *grid, struct 
         if (!grid->head)
             return nm_error_errno(err, -ENOMEM, "table: out of memory");
     }
-    is_mix_table = !grid->by_step && has_metric(grid, "writer1_rate");
-    room = is_mix_table ? 2 * STREAMS_MAX + 3 : PARTS_MAX;
+    has_streams = !grid->by_step && is_mix_table(grid);
+    room = has_streams ? 2 * STREAMS_MAX + 3 : PARTS_MAX;
     grid->fields = nm_pool_alloc(pool, room * grid->n_columns * sizeof(*grid->fields));
     if (!grid->fields)
         return nm_error_errno(err, -ENOMEM, "table: out of memory");
@@ -179,7 +182,7 @@ int nm_fields_list(const struct nm_table_doc *doc, struct nm_grid *grid, struct 
             if (!i || has_numbers(doc, grid, grid->n_fields))
                 grid->n_fields++;
         }
-        if (is_mix_table)
+        if (has_streams)
             list_streams(doc, grid, k);
     }
     return 0;
