@@ -85,13 +85,15 @@ static struct arc strongest_arc(const double *y, size_t begin, size_t end, size_
     return best;
 }
 
-static void add_change(struct search *search, size_t index, double t, double p, double df)
+static void add_change(struct search *search, size_t index, double t, double p, double df,
+                       size_t arcs)
 {
     size_t at = search->n_changes++;
 
     for (; at > 0 && search->changes[at - 1].index > index; at--)
         search->changes[at] = search->changes[at - 1];
-    search->changes[at] = (struct nm_history_change){.index = index, .t = t, .p = p, .df = df};
+    search->changes[at] =
+        (struct nm_history_change){.index = index, .t = t, .p = p, .df = df, .arcs = arcs};
 }
 
 static void segment(struct search *search, size_t begin, size_t end)
@@ -107,8 +109,8 @@ static void segment(struct search *search, size_t begin, size_t end)
     if (p >= ACCEPT_P || fabs(arc.step) < search->margin_log)
         return;
     if (arc.from > begin)
-        add_change(search, arc.from, arc.t, p, df);
-    add_change(search, arc.to, -arc.t, p, df);
+        add_change(search, arc.from, arc.t, p, df, arcs);
+    add_change(search, arc.to, -arc.t, p, df, arcs);
     if (arc.from > begin)
         segment(search, begin, arc.from);
     segment(search, arc.from, arc.to);

@@ -19,6 +19,7 @@ struct nm_history_change {
     double t;     /* of the arc that was accepted; sign of the step at this index */
     double p;     /* after Bonferroni over the arcs of its segment */
     double df;
+    size_t arcs;
     double step; /* fraction: level after against level before, up to the neighbouring changes */
 };
 

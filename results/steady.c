@@ -141,6 +141,7 @@ struct nm_stability nm_steady_stability(const double *rates, size_t n, double *s
 {
     struct nm_stability stability = {0};
     double squares = 0;
+    size_t slow = 0;
 
     if (n < 2)
         return stability;
@@ -156,6 +157,9 @@ struct nm_stability nm_steady_stability(const double *rates, size_t n, double *s
     stability.cv = sqrt(squares / (double)(n - 1)) / stability.mean;
     stability.median = quantile(scratch, n, 0.5);
     stability.p5 = quantile(scratch, n, 0.05);
+    for (size_t i = 0; i < n; i++)
+        slow += rates[i] < 0.5 * stability.median;
+    stability.below_half = (double)slow / (double)n;
     count_stalls(rates, n, &stability);
     return stability;
 }

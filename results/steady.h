@@ -39,9 +39,10 @@ struct nm_steady_state nm_steady_state(const double *rates, size_t n);
 struct nm_stability {
     bool known; /* n >= 2 and not all zero */
     double mean, median;
-    double cv;     /* standard deviation (n-1) / mean */
-    double p5;     /* 5th percentile, linear interpolation */
-    size_t stalls; /* runs of bins under 5 % of the median */
+    double cv;         /* standard deviation (n-1) / mean */
+    double p5;         /* 5th percentile, linear interpolation */
+    double below_half; /* share of bins under half of the median */
+    size_t stalls;     /* runs of bins under 5 % of the median */
     size_t longest_stall_bins;
 };
 /* scratch holds n values. */

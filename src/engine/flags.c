@@ -248,6 +248,8 @@ void nm_flags_course(const struct nm_flag_input *input, struct nm_metrics *metri
                            stability.cv);
             nm_metrics_add(metrics, "rate_p5", "B/s", NM_BETTER_HIGHER, NM_SUMMARY_MEDIAN,
                            stability.p5);
+            nm_metrics_add(metrics, "rate_below_half", "1", NM_BETTER_LOWER, NM_SUMMARY_MEDIAN,
+                           stability.below_half);
             nm_metrics_add(metrics, "stalls", "1", NM_BETTER_LOWER, NM_SUMMARY_MAX,
                            (double)stability.stalls);
             nm_metrics_add(metrics, "longest_stall", "ns", NM_BETTER_LOWER, NM_SUMMARY_MAX,

@@ -40,8 +40,9 @@ bool nm_flags_shows_direction(const struct nm_flag_input *input);
  * same data were not read several times. */
 double nm_flags_repeat_speedup(const struct nm_metrics *metrics);
 
-/* Metrics burst_rate, sustained_rate, burst_bytes (estimated cache), rate_cv, rate_p5, stalls,
- * longest_stall: from bins of one second where there are enough, else of 100 ms. */
+/* Metrics burst_rate, sustained_rate, burst_bytes (estimated cache), rate_cv, rate_p5,
+ * rate_below_half, stalls, longest_stall: from bins of one second where there are enough, else of
+ * 100 ms. */
 void nm_flags_course(const struct nm_flag_input *input, struct nm_metrics *metrics);
 
 /* Legend of a flag for below a table; NULL = unknown word. */

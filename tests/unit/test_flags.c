@@ -177,6 +177,12 @@ static void test_flags_course_finds_the_knee(void **state)
     assert_true(nm_metrics_get(&metrics, "burst_rate")->value == 400e6);
     assert_true(nm_metrics_get(&metrics, "sustained_rate")->value == 80e6);
     assert_true(nm_metrics_get(&metrics, "steady")->value == 0);
+    assert_true(nm_metrics_get(&metrics, "rate_below_half")->value == 0);
+    for (size_t i = 0; i < 300; i++)
+        bins[i] = i < 60 ? 3000000 : 8000000; /* a fifth of the time below half of the median */
+    metrics.count = 0;
+    nm_flags_course(&input, &metrics);
+    assert_true(nm_metrics_get(&metrics, "rate_below_half")->value == 0.2);
     for (size_t i = 0; i < 300; i++)
         bins[i] = 8000000;
     metrics.count = 0;

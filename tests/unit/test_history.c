@@ -39,6 +39,7 @@ static void test_history_one_step(void **state)
     assert_int_equal(changes[0].index, 6);
     near(fabs(changes[0].t), 14.63727, 5e-6);
     near(changes[0].df, 8, 0);
+    assert_int_equal(changes[0].arcs, 22);
     near(changes[0].p, 1.02477e-5, 5e-11);
     near(100 * changes[0].step, -6.980, 5e-4);
     assert_true(changes[0].t < 0);

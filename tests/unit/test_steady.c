@@ -86,6 +86,7 @@ static void test_steady_stability_reference_series(void **state)
     assert_true(stability.known);
     near(stability.cv, .555982, 5e-7);
     near(stability.p5, 388.55, 5e-3);
+    near(stability.below_half, .05, 1e-12);
     assert_int_equal(stability.stalls, 1);
     assert_int_equal(stability.longest_stall_bins, 1);
 }
@@ -99,6 +100,7 @@ static void test_steady_stability_counts_runs(void **state)
     (void)state;
     assert_int_equal(stability.stalls, 3);
     assert_int_equal(stability.longest_stall_bins, 3);
+    near(stability.below_half, 6 / 15.0, 1e-12);
 }
 
 static void test_steady_rebin_drops_the_incomplete_end(void **state)
