@@ -31,10 +31,8 @@ const char *nm_cell_status_name(enum nm_cell_status status)
 bool nm_cell_is_of(const struct nm_cell *cell, const char *workload)
 {
     const char *of = nm_conditions_get(cell->conditions, "workload.of");
-    size_t length = strcspn(cell->workload, ":");
 
-    return of ? !strcmp(of, workload)
-              : strlen(workload) == length && !strncmp(cell->workload, workload, length);
+    return of ? !strcmp(of, workload) : nm_workload_key_is(cell->workload, workload);
 }
 
 #define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))

@@ -240,12 +240,12 @@ const char *nm_words_title(const struct nm_table_doc *doc, const struct nm_grid 
 
     if (!strncmp(workload, copy, sizeof(copy) - 1))
         return copy_title(doc->language, workload + sizeof(copy) - 1, out);
-    if (is_bonnie_like(doc, grid) && strncmp(workload, "bonnie", 6) != 0)
-        snprintf(out, NM_WORDS, "%s (bonnie-like)", workload);
-    else if (is_bonnie_like(doc, grid))
+    if (!is_bonnie_like(doc, grid))
+        snprintf(out, NM_WORDS, "%s", workload);
+    else if (nm_workload_key_is(workload, "bonnie"))
         snprintf(out, NM_WORDS, "bonnie-like%s", workload + strcspn(workload, ":"));
     else
-        snprintf(out, NM_WORDS, "%s", workload);
+        snprintf(out, NM_WORDS, "%s (bonnie-like)", workload);
     return out;
 }
 

@@ -120,19 +120,14 @@ const struct nm_step *nm_access_step(const struct nm_access *access, size_t phas
     return phase ? &access->steps[(phase - 1) / per_step] : NULL;
 }
 
-bool nm_access_reads_as_found(const struct nm_access *access,
-                              const struct nm_workload_context *context)
-{
-    return context->on_blocks && !access->writes && !context->prefill;
-}
-
 static struct nm_workload_size size_of(const struct nm_workload *workload,
                                        const struct nm_workload_context *context, size_t phase)
 {
     const struct nm_access *access = (const struct nm_access *)workload;
     const struct nm_access_options *options = &access->options;
     struct nm_workload_size size = {
-        .space_bytes = nm_access_reads_as_found(access, context) ? 0 : options->size_bytes};
+        .space_bytes =
+            nm_workload_reads_as_found(context, access->writes) ? 0 : options->size_bytes};
 
     if (access->phases[phase].role == NM_PHASE_MEASURED && options->time_ns)
         size.duration_ns = options->time_ns * options->runs;

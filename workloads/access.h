@@ -28,10 +28,6 @@ struct nm_access {
 /* The step that a pause, warm-up or step phase is about; NULL for the layout. */
 const struct nm_step *nm_access_step(const struct nm_access *access, size_t phase);
 
-/* A device that is only read and not ours: nobody knows what it holds. */
-bool nm_access_reads_as_found(const struct nm_access *access,
-                              const struct nm_workload_context *context);
-
 /* Hooks of the rows (workload.h). */
 int nm_access_start(const struct nm_workload *workload, const struct nm_workload_context *context,
                     size_t phase, unsigned index, void **ret_state, struct nm_error *err);

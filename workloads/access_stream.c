@@ -98,7 +98,7 @@ int nm_access_start(const struct nm_workload *workload, const struct nm_workload
         stream->region_bytes = access->options.size_bytes;
     if (stream->layout && context->on_blocks)
         stream->region_bytes -= stream->region_bytes % context->unit_bytes;
-    stream->idle = stream->layout && (index || nm_access_reads_as_found(access, context));
+    stream->idle = stream->layout && (index || nm_workload_reads_as_found(context, access->writes));
     if (!strcmp(name, "pause")) {
         stream->idle = true;
         stream->pause_ns = access->options.pause_ns;
@@ -191,7 +191,7 @@ static enum nm_next issue(struct stream *stream, struct nm_op *op, uint64_t *pat
     op->length_bytes = length;
     /* The same offset always holds the same data, so reads can be verified whatever was written
      * last; a device that is read as it was found holds nobody knows what. */
-    *pattern_bytes = read && nm_access_reads_as_found(stream->access, &stream->context)
+    *pattern_bytes = read && nm_workload_reads_as_found(&stream->context, stream->access->writes)
                          ? NM_NO_PATTERN
                          : op->offset_bytes;
     stream->run_issued += length;

@@ -114,13 +114,6 @@ static size_t list_phases(const struct nm_workload *workload, const struct nm_ph
     return 2;
 }
 
-/* A device that is only read and not ours: nobody knows what it holds. */
-static bool reads_as_found(const struct sequential *sequential,
-                           const struct nm_workload_context *context)
-{
-    return sequential->read_only && context->on_blocks && !context->prefill;
-}
-
 static struct nm_workload_size size_of(const struct nm_workload *workload,
                                        const struct nm_workload_context *context, size_t phase)
 {
@@ -131,7 +124,7 @@ static struct nm_workload_size size_of(const struct nm_workload *workload,
     list_phases(workload, &list);
     if (list[phase].role == NM_PHASE_MEASURED)
         size.bytes = sequential->size_bytes;
-    if (!reads_as_found(sequential, context))
+    if (!nm_workload_reads_as_found(context, !sequential->read_only))
         size.space_bytes = sequential->size_bytes;
     return size;
 }
@@ -182,7 +175,7 @@ static int start(const struct nm_workload *workload, const struct nm_workload_co
         return nm_error_no_memory(err);
     list_phases(workload, &list);
     stream->context = *context;
-    stream->foreign = reads_as_found(sequential, context);
+    stream->foreign = nm_workload_reads_as_found(context, !sequential->read_only);
     stream->skip = list[phase].role == NM_PHASE_SETUP && stream->foreign;
     stream->transfer.local = -1;
     stream->transfer.write = list[phase].role == NM_PHASE_SETUP || list[phase].writes;

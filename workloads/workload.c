@@ -87,6 +87,18 @@ void nm_workload_path(const struct nm_workload_context *context, uint64_t index,
     snprintf(out, size, "%s/%s", context->directory, name);
 }
 
+bool nm_workload_reads_as_found(const struct nm_workload_context *context, bool writes)
+{
+    return context->on_blocks && !writes && !context->prefill;
+}
+
+bool nm_workload_key_is(const char *key, const char *name)
+{
+    size_t length = strlen(name);
+
+    return !strncmp(key, name, length) && (!key[length] || key[length] == ':');
+}
+
 int nm_workload_check_length(const struct nm_op *op, const char *what, struct nm_error *err)
 {
     if (op->result == (int64_t)op->length_bytes)

@@ -127,6 +127,10 @@ void nm_workload_file_name(uint64_t index, uint32_t files_per_directory,
 /* "DIRECTORY/f0000042"; on raw blocks "", which is the device itself. */
 void nm_workload_path(const struct nm_workload_context *context, uint64_t index,
                       uint32_t files_per_directory, char *out, size_t size);
+/* A raw device that is only read and not ours: nobody knows what it holds. */
+bool nm_workload_reads_as_found(const struct nm_workload_context *context, bool writes);
+/* Is "NAME" or "NAME:ARGUMENTS" the key of this workload, not of a profile? */
+bool nm_workload_key_is(const char *key, const char *name);
 /* Whether the last component of a path is such a name ('f' or 'd' and digits only). */
 bool nm_workload_owns_name(const char *name);
 

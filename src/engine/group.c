@@ -178,16 +178,24 @@ static void say_shared(const struct scene *scene)
     target->shared_said |= target->shared;
 }
 
-/* What is only read is written before, where that is allowed: else it is read as it was found. */
-static int claim_to_fill(struct scene *scene, struct nm_error *err)
+/* Makes a device ours. Files on one need that even for reading: they are made first. What is only
+ * read raw is written before where that is allowed, else read as it was found. */
+static int claim(struct scene *scene, struct nm_error *err)
 {
+    struct nm_target *target = scene->group->target;
+    bool files = scene->backend->traits & NM_TRAIT_FILES;
+    bool must = writes_anything(scene) || (files && scene->backend->claim);
     struct nm_error refused = {0};
-    int r = nm_target_claim(scene->group->target, scene->run->runner, scene->backend, NM_CLAIM_RAW,
-                            &refused);
+    int r;
 
-    if (r == 0)
+    if (!must && !(scene->on_blocks && target->info.prefill && fills_anything(scene)))
+        return 0;
+    r = nm_target_claim(target, scene->run->runner, scene->backend,
+                        files ? NM_CLAIM_FILES : NM_CLAIM_RAW, &refused);
+    if (!r && scene->on_blocks)
         note_raw_writes(scene);
-    if (r == 0 || refused.reason == NM_REASON_PROTECTED || refused.reason == NM_REASON_READ_ONLY)
+    if (!r ||
+        (!must && (refused.reason == NM_REASON_PROTECTED || refused.reason == NM_REASON_READ_ONLY)))
         return 0;
     *err = refused;
     return r;
@@ -201,19 +209,8 @@ static int prepare(struct scene *scene, struct nm_error *err)
     bool files = scene->backend->traits & NM_TRAIT_FILES;
     int r = check_space(scene, err);
 
-    if (!r && scene->on_blocks && target->info.prefill && !writes_anything(scene) &&
-        fills_anything(scene)) {
-        r = claim_to_fill(scene, err);
-        if (r < 0)
-            return r;
-    }
-    /* Files on a device need it to be ours even for reading: they are made first. */
-    if (!r && (writes_anything(scene) || (files && scene->backend->claim))) {
-        r = nm_target_claim(target, runner, scene->backend, files ? NM_CLAIM_FILES : NM_CLAIM_RAW,
-                            err);
-        if (!r && scene->on_blocks)
-            note_raw_writes(scene);
-    }
+    if (!r)
+        r = claim(scene, err);
     if (!r && files) {
         r = nm_target_enter(target, runner, scene->backend, scene->directory, err);
         scene->entered = !r;

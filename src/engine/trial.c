@@ -56,7 +56,7 @@ static void workload_conditions(const struct nm_plan_workload *workload, struct 
     const char *of = workload->workload->ops->name;
     size_t length = strlen(workload->settings);
 
-    if (strncmp(workload->key, of, strcspn(workload->key, ":")) != 0)
+    if (!nm_workload_key_is(workload->key, of))
         nm_conditions_set(set, "workload.of", "%s", of);
     if (length && length < sizeof(set->items[0].value))
         nm_conditions_set(set, "workload.options", "%s", workload->settings);

@@ -118,14 +118,17 @@ class Protocols(harness.LabTestCase):
 
     def test_a_profile_of_bonnie_is_a_bonnie(self):
         """Its name is the user's; it is printed and exported as what it is made of."""
+        names = ("quick", "bon", "bonnie-small")
         plan = self.scratch / "p.ini"
-        plan.write_text("[nas]\nname = n\nfirmware = 1\n[profile quick]\nworkload = bonnie\n"
-                        "size = 8MiB\nfiles = 0\nper_char = 0\n[volume v]\nlocal = local:"
-                        f"{self.scratch / 'quick'}\n[run]\nworkloads = quick\ntrials = 1\n")
+        plan.write_text("[nas]\nname = n\nfirmware = 1\n" +
+                        "".join(f"[profile {name}]\nworkload = bonnie\nsize = 8MiB\nfiles = 0\n"
+                                "per_char = 0\n" for name in names) +
+                        f"[volume v]\nlocal = local:{self.scratch / 'quick'}\n[run]\n"
+                        f"workloads = {' '.join(names)}\ntrials = 1\npause = 0\n")
         (self.scratch / "quick").mkdir()
         self.assertIn("+++++", self.nasmark("run", plan, "--quiet").out)
         lines = self.nasmark("export", "--format", "bonnie").out.splitlines()
-        self.assertEqual([line.count(",") for line in lines], [49])
+        self.assertEqual([line.count(",") for line in lines], [49] * len(names))
 
     def conditions(self, phase, name):
         """{protocol: value} of every stored trial of a phase."""
